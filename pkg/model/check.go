@@ -1,0 +1,90 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/muster-sh/muster/pkg/quota"
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// Check recounts everything and names each invariant that does not hold. It is
+// for tests; it takes time in proportion to the whole world.
+func (w *World) Check() error {
+	errs := w.checkGangs()
+	free := make([]resource.Vector, len(w.nodes))
+	for i, n := range w.nodes {
+		free[i].Add(n.Allocatable, 1)
+	}
+	var own quota.Tree
+	for range w.queues {
+		own.Add()
+	}
+	for _, q := range w.queues {
+		own.Set(q.ID, w.Quota.Parent(q.ID), quota.Limit{})
+	}
+	for _, uid := range slices.Sorted(maps.Keys(w.tasks)) {
+		t := w.tasks[uid]
+		if !t.charged() {
+			continue
+		}
+		free[t.On.ID].Add(t.Class.Req, -1)
+		if t.Gang != nil && t.Gang.Queue != nil {
+			own.Charge(t.Gang.Queue.ID, t.Class.Req, 1)
+		}
+	}
+	for i, n := range w.nodes {
+		if !equal(free[i], n.Free) {
+			errs = append(errs, fmt.Errorf("node %s: free %v, its tasks leave %v", n.Name, n.Free, free[i]))
+		}
+	}
+	for _, q := range w.queues {
+		if used, want := w.Quota.Used(q.ID), own.Used(q.ID); !equal(used, want) {
+			errs = append(errs, fmt.Errorf("queue %s: used %v, its tasks use %v", q.Name, used, want))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (w *World) checkGangs() []error {
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(w.gangs)) {
+		g := w.gangs[key]
+		var all Counts
+		roles := map[string]*Counts{}
+		for _, t := range g.Tasks {
+			if w.tasks[t.UID] != t || t.Gang != g {
+				errs = append(errs, fmt.Errorf("gang %s: task %s is not its own", key, t.Name))
+			}
+			if roles[t.Role] == nil {
+				roles[t.Role] = &Counts{}
+			}
+			all.add(t, 1)
+			roles[t.Role].add(t, 1)
+		}
+		if all != g.Counts {
+			errs = append(errs, fmt.Errorf("gang %s: counts %+v, its tasks give %+v", key, g.Counts, all))
+		}
+		for _, r := range g.Roles {
+			var want Counts
+			if c := roles[r.Name]; c != nil {
+				want = *c
+			}
+			if r.Counts != want {
+				errs = append(errs, fmt.Errorf("gang %s role %q: counts %+v, its tasks give %+v", key, r.Name, r.Counts, want))
+			}
+		}
+	}
+	return errs
+}
+
+func equal(a, b resource.Vector) bool {
+	for d := range max(len(a), len(b)) {
+		if a.At(d) != b.At(d) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,180 @@
+package model
+
+import (
+	"reflect"
+
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// Gang is a PodGroup with its tasks. Known is false while only tasks speak of it.
+type Gang struct {
+	GangSpec
+	Seq    uint64 // order of arrival; unique
+	Known  bool
+	Queue  *Queue
+	Tasks  []*Task // in order of arrival
+	Roles  []Role  // in order of first mention
+	Counts Counts
+	// Promised is what is held in the queue for tasks that do not exist yet.
+	Promised resource.Vector
+	touched  bool
+}
+
+// Role is a part of a gang whose tasks are alike.
+type Role struct {
+	Name string
+	Min  int32
+	Counts
+}
+
+// Counts says how many tasks there are of each kind.
+type Counts struct {
+	Waiting   int32 // no node yet, and free of gates
+	Gated     int32
+	Placed    int32 // assumed or bound, not ended, not releasing
+	Bound     int32 // of Placed: confirmed by the API server
+	Running   int32 // of Placed: all containers started
+	Releasing int32
+	Succeeded int32
+	Failed    int32
+}
+
+// Held is how many tasks count towards a minimum: those that have a node or did their work.
+func (c Counts) Held() int32 { return c.Placed + c.Succeeded }
+
+// Alive is how many tasks could still count towards a minimum.
+func (c Counts) Alive() int32 { return c.Held() + c.Waiting + c.Gated }
+
+// All is how many tasks exist.
+func (c Counts) All() int32 { return c.Alive() + c.Releasing + c.Failed }
+
+// Whole reports whether a gang has its minimum, in all and of every role.
+func (g *Gang) Whole() bool {
+	if g.Counts.Held() < g.Min {
+		return false
+	}
+	for i := range g.Roles {
+		if g.Roles[i].Held() < g.Roles[i].Min {
+			return false
+		}
+	}
+	return true
+}
+
+// Broken reports whether a gang has some of its minimum but not all of it.
+func (g *Gang) Broken() bool { return g.Counts.Placed > 0 && !g.Whole() }
+
+// SetGang adds or changes a gang. The phase counts only for a new one: from then
+// on it is ours to say.
+func (w *World) SetGang(s GangSpec) *Gang {
+	g := w.gang(s.Key)
+	if g.Known && g.UID != s.UID {
+		w.DropGang(s.Key, g.UID)
+		g = w.gang(s.Key)
+	}
+	if g.Known {
+		if s.Phase = g.Phase; reflect.DeepEqual(s, g.GangSpec) {
+			return g
+		}
+	}
+	if !g.Known || g.Queue == nil || g.Queue.Name != s.Queue {
+		w.join(g, s.Queue)
+	}
+	g.GangSpec, g.Known = s, true
+	for i := range g.Roles {
+		g.Roles[i].Min = 0
+	}
+	for _, r := range s.RoleMin {
+		g.role(r.Role).Min = r.Min
+	}
+	w.touch(g)
+	return g
+}
+
+// DropGang forgets a gang; its tasks stay and wait for it to come back. A UID
+// that is not the gang's is ignored, so a late word of an old gang hurts nobody.
+func (w *World) DropGang(key, uid string) {
+	g := w.gangs[key]
+	if g == nil || !g.Known || g.UID != uid {
+		return
+	}
+	w.Promise(g, nil)
+	w.recharge(g, nil)
+	g.GangSpec, g.Known = GangSpec{Key: key}, false
+	for i := range g.Roles {
+		g.Roles[i].Min = 0
+	}
+	w.touch(g)
+	w.forgetIfEmpty(g)
+}
+
+// GangOf returns the gang with that key, nil when none was heard of.
+func (w *World) GangOf(key string) *Gang { return w.gangs[key] }
+
+// Promise holds v in the gang's queue for tasks that do not exist yet, in place
+// of what was held before. Nil gives it back.
+func (w *World) Promise(g *Gang, v resource.Vector) {
+	if g.Promised != nil {
+		w.Quota.Hold(g.Queue.ID, g.Promised, -1)
+		w.PromisedAll.Add(g.Promised, -1)
+		w.Happened |= QueueRoom | NodeRoom
+	}
+	if g.Promised = v; v != nil {
+		w.Quota.Hold(g.Queue.ID, v, 1)
+		w.PromisedAll.Add(v, 1)
+	}
+}
+
+func (w *World) gang(key string) *Gang {
+	if g := w.gangs[key]; g != nil {
+		return g
+	}
+	w.seq++
+	g := &Gang{GangSpec: GangSpec{Key: key}, Seq: w.seq}
+	w.gangs[key] = g
+	return g
+}
+
+// join moves a gang, with all that is charged for it, to the queue of that name.
+func (w *World) join(g *Gang, name string) {
+	w.Promise(g, nil)
+	q := w.queue(name)
+	q.Gangs++
+	w.recharge(g, q)
+}
+
+// recharge moves what is charged for a gang's tasks to queue q, nil for none.
+func (w *World) recharge(g *Gang, q *Queue) {
+	for _, t := range g.Tasks {
+		if !t.charged() {
+			continue
+		}
+		if t.queue != nil {
+			w.Quota.Charge(t.queue.ID, t.Class.Req, -1)
+		}
+		if t.queue = q; q != nil {
+			w.Quota.Charge(q.ID, t.Class.Req, 1)
+		}
+	}
+	if g.Queue != nil {
+		g.Queue.Gangs--
+		w.Happened |= QueueRoom
+	}
+	g.Queue = q
+}
+
+func (w *World) forgetIfEmpty(g *Gang) {
+	if g != nil && !g.Known && len(g.Tasks) == 0 {
+		delete(w.gangs, g.Key)
+	}
+}
+
+func (g *Gang) role(name string) *Role {
+	for i := range g.Roles {
+		if g.Roles[i].Name == name {
+			return &g.Roles[i]
+		}
+	}
+	g.Roles = append(g.Roles, Role{Name: name})
+	return &g.Roles[len(g.Roles)-1]
+}

@@ -1,0 +1,76 @@
+package model
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// NodeID numbers the nodes of a World, densely and in order of arrival.
+type NodeID int32
+
+// Node is a node as the scheduler sees it.
+type Node struct {
+	ID            NodeID
+	Name          string
+	Known         bool // false: only tasks speak of it, or it is gone; nothing fits
+	Labels        map[string]string
+	Taints        []corev1.Taint
+	Unschedulable bool
+	Allocatable   resource.Vector
+	Free          resource.Vector // Allocatable less what tasks are charged; below zero when others overbooked it
+}
+
+// SetNode adds or changes a node. It reports whether that changed which classes may run on it.
+func (w *World) SetNode(s NodeSpec) (node *Node, traits bool) {
+	n := w.node(s.Name)
+	allocatable := w.Resources.Vector(s.Allocatable)
+	traits = !n.Known || n.Unschedulable != s.Unschedulable || !maps.Equal(n.Labels, s.Labels) ||
+		!slices.EqualFunc(n.Taints, s.Taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
+	if !traits && equal(n.Allocatable, allocatable) {
+		return n, false
+	}
+	n.Free.Add(n.Allocatable, -1)
+	n.Free.Add(allocatable, 1)
+	n.Known, n.Allocatable = true, allocatable
+	n.Labels, n.Taints, n.Unschedulable = s.Labels, s.Taints, s.Unschedulable
+	w.Happened |= NodeRoom
+	if traits {
+		w.Happened |= NodeChanged
+	}
+	w.tick()
+	return n, traits
+}
+
+// DropNode forgets a node's room. Tasks on it stay charged to it, in case it
+// comes back. It returns nil for a node never heard of.
+func (w *World) DropNode(name string) *Node {
+	n := w.nodesByName[name]
+	if n == nil {
+		return nil
+	}
+	n.Free.Add(n.Allocatable, -1)
+	n.Known, n.Allocatable = false, nil
+	n.Labels, n.Taints = nil, nil
+	w.tick()
+	return n
+}
+
+// Nodes returns all nodes by ID. The caller must not change the slice.
+func (w *World) Nodes() []*Node { return w.nodes }
+
+// NodeNamed returns the node with that name, nil when there is none.
+func (w *World) NodeNamed(name string) *Node { return w.nodesByName[name] }
+
+func (w *World) node(name string) *Node {
+	if n := w.nodesByName[name]; n != nil {
+		return n
+	}
+	n := &Node{ID: NodeID(len(w.nodes)), Name: name}
+	w.nodes = append(w.nodes, n)
+	w.nodesByName[name] = n
+	return n
+}

@@ -1,0 +1,79 @@
+package model
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/muster-sh/muster/pkg/quota"
+	"github.com/muster-sh/muster/pkg/reason"
+)
+
+// Queue is a queue as the scheduler sees it. Its sums are in World.Quota.
+type Queue struct {
+	ID      quota.ID
+	Name    string
+	Known   bool // false: gangs name it, but it does not exist
+	Closed  string
+	Problem *reason.Reason
+	parent  string
+	limit   quota.Limit
+	Gangs   int // gangs that name it
+}
+
+// SetQueue adds or changes a queue.
+func (w *World) SetQueue(s QueueSpec) *Queue {
+	q := w.queue(s.Name)
+	q.Known, q.Closed, q.Problem = true, s.Closed, s.Problem
+	q.parent, q.limit = s.Parent, quota.LimitOf(&w.Resources, s.Capability)
+	w.attach(q)
+	for _, name := range slices.Sorted(maps.Keys(w.queuesByName)) {
+		if child := w.queuesByName[name]; child.parent == q.Name {
+			w.attach(child)
+		}
+	}
+	w.Happened |= QueueChanged | QueueRoom
+	return q
+}
+
+// DropQueue forgets a queue. What runs in it stays charged.
+func (w *World) DropQueue(name string) *Queue {
+	q := w.queuesByName[name]
+	if q == nil {
+		return nil
+	}
+	q.Known, q.Closed, q.Problem = false, "", nil
+	q.parent, q.limit = "", quota.Limit{}
+	w.attach(q)
+	w.Happened |= QueueChanged | QueueRoom
+	return q
+}
+
+// Queues returns all queues by ID. The caller must not change the slice.
+func (w *World) Queues() []*Queue { return w.queues }
+
+// QueueNamed returns the queue with that name, nil when none was heard of.
+func (w *World) QueueNamed(name string) *Queue { return w.queuesByName[name] }
+
+func (w *World) attach(q *Queue) {
+	parent := quota.None
+	if p := w.queuesByName[q.parent]; p != nil {
+		parent = p.ID
+	}
+	if w.Quota.Set(q.ID, parent, q.limit) {
+		return
+	}
+	q.Problem = &reason.Reason{
+		Code: reason.Invalid, Kind: "Queue", Object: q.Name, Field: "spec.parent", Value: q.parent,
+		Remedy: "a queue can't be above itself; name a parent outside its own branch",
+	}
+}
+
+func (w *World) queue(name string) *Queue {
+	if q := w.queuesByName[name]; q != nil {
+		return q
+	}
+	q := &Queue{ID: w.Quota.Add(), Name: name}
+	w.queues = append(w.queues, q)
+	w.queuesByName[name] = q
+	return q
+}

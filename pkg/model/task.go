@@ -1,0 +1,209 @@
+package model
+
+import "slices"
+
+// Bucket is where a task stands in the ledger.
+type Bucket uint8
+
+// Buckets. A task is charged to its node and queue in Assumed, Bound and Releasing.
+const (
+	Waiting   Bucket = iota // has no node
+	Gated                   // has no node and may not get one yet
+	Assumed                 // placed by us, not yet confirmed by the API server
+	Bound                   // confirmed
+	Releasing               // being deleted; holds its room, if it has any, until it is gone
+	Over                    // ended
+)
+
+// Task is one pod. Gang is nil for pods that belong to none.
+type Task struct {
+	TaskSpec
+	Seq    uint64 // order of arrival; unique
+	Gang   *Gang
+	Class  *Class
+	Bucket Bucket
+	On     *Node  // where it is; nil while it has no node
+	queue  *Queue // what it is charged to besides its node
+}
+
+// charged reports whether the task takes room.
+func (t *Task) charged() bool {
+	return t.On != nil && (t.Bucket == Assumed || t.Bucket == Bound || t.Bucket == Releasing)
+}
+
+// SetTask adds or changes a task. A word without a node does not undo an
+// assumed placement: watches lag behind our own decisions.
+func (w *World) SetTask(s TaskSpec) *Task {
+	t := w.tasks[s.UID]
+	if t == nil {
+		w.seq++
+		t = &Task{TaskSpec: s, Seq: w.seq}
+		w.tasks[s.UID] = t
+		w.enter(t)
+	}
+	bucket, node := w.stand(t, s)
+	same := s.Gang == t.TaskSpec.Gang && s.Role == t.Role && s.Shape.Key == t.Class.Shape.Key
+	if same && bucket == t.Bucket && node == t.On && s.Running == t.Running && s.Ended == t.Ended {
+		t.TaskSpec = s
+		return t
+	}
+	held, class, queue := t.charged(), t.Class, t.queue
+	w.lift(t)
+	if !same {
+		w.exit(t)
+	}
+	moved := !same || node != t.On
+	t.TaskSpec, t.Bucket, t.On = s, bucket, node
+	if !same {
+		w.enter(t)
+	}
+	w.put(t)
+	if held && (moved || !t.charged() || t.Class != class || t.queue != queue) {
+		w.Happened |= NodeRoom | QueueRoom
+	}
+	w.touch(t.Gang)
+	return t
+}
+
+// DropTask forgets a task.
+func (w *World) DropTask(uid string) {
+	t := w.tasks[uid]
+	if t == nil {
+		return
+	}
+	if t.charged() {
+		w.Happened |= NodeRoom | QueueRoom
+	}
+	w.lift(t)
+	w.exit(t)
+	delete(w.tasks, uid)
+}
+
+// Unassume takes back the placement of a task whose binding failed. It does
+// nothing when the task is no longer assumed on that node.
+func (w *World) Unassume(uid, node string) {
+	t := w.tasks[uid]
+	if t == nil || t.Bucket != Assumed || t.On.Name != node {
+		return
+	}
+	w.lift(t)
+	t.Bucket, t.On = Waiting, nil
+	w.put(t)
+	w.Happened |= NodeRoom | QueueRoom
+	w.touch(t.Gang)
+}
+
+// TaskOf returns the task with that UID, nil when none was heard of.
+func (w *World) TaskOf(uid string) *Task { return w.tasks[uid] }
+
+// stand says in which bucket and on which node s puts t.
+func (w *World) stand(t *Task, s TaskSpec) (Bucket, *Node) {
+	node := t.On
+	if s.Node != "" {
+		node = w.node(s.Node)
+	} else if t.Bucket != Assumed && t.Bucket != Releasing {
+		node = nil
+	}
+	switch {
+	case s.Ended != NotEnded:
+		return Over, node
+	case s.Deleting:
+		return Releasing, node
+	case s.Node != "":
+		return Bound, node
+	case node != nil:
+		return Assumed, node
+	case s.Gated:
+		return Gated, nil
+	default:
+		return Waiting, nil
+	}
+}
+
+// enter makes t a member of the class and gang that its spec names.
+func (w *World) enter(t *Task) {
+	t.Class = w.classOf(t.Shape)
+	if t.TaskSpec.Gang == "" {
+		if t.Ours {
+			w.loose = append(w.loose, t)
+		}
+		return
+	}
+	t.Gang = w.gang(t.TaskSpec.Gang)
+	t.Gang.Tasks = append(t.Gang.Tasks, t)
+	t.Gang.role(t.Role)
+	t.Gang.count(t, 1)
+	w.touch(t.Gang)
+}
+
+// exit undoes enter for a task that was lifted.
+func (w *World) exit(t *Task) {
+	if g := t.Gang; g != nil {
+		g.Tasks = slices.DeleteFunc(g.Tasks, func(other *Task) bool { return other == t })
+		t.Gang = nil
+		w.touch(g)
+		w.forgetIfEmpty(g)
+	}
+	w.leaveClass(t.Class)
+	t.Class = nil
+}
+
+// lift takes t out of all sums; put adds it again where it then stands.
+func (w *World) lift(t *Task) {
+	if t.charged() {
+		t.On.Free.Add(t.Class.Req, 1)
+		if t.queue != nil {
+			w.Quota.Charge(t.queue.ID, t.Class.Req, -1)
+			t.queue = nil
+		}
+		w.tick()
+	}
+	if t.Gang != nil {
+		t.Gang.count(t, -1)
+	}
+}
+
+func (w *World) put(t *Task) {
+	if t.charged() {
+		t.On.Free.Add(t.Class.Req, -1)
+		if t.Gang != nil && t.Gang.Queue != nil {
+			t.queue = t.Gang.Queue
+			w.Quota.Charge(t.queue.ID, t.Class.Req, 1)
+		}
+		w.tick()
+	}
+	if t.Gang != nil {
+		t.Gang.count(t, 1)
+	}
+}
+
+// count adds or takes away one task in the counts of its gang and role.
+func (g *Gang) count(t *Task, by int32) {
+	g.Counts.add(t, by)
+	g.role(t.Role).add(t, by)
+}
+
+func (c *Counts) add(t *Task, by int32) {
+	switch t.Bucket {
+	case Waiting:
+		c.Waiting += by
+	case Gated:
+		c.Gated += by
+	case Assumed, Bound:
+		c.Placed += by
+		if t.Bucket == Bound {
+			c.Bound += by
+		}
+		if t.Running {
+			c.Running += by
+		}
+	case Releasing:
+		c.Releasing += by
+	case Over:
+		if t.Ended == Succeeded {
+			c.Succeeded += by
+		} else {
+			c.Failed += by
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package model
+
+import (
+	"github.com/muster-sh/muster/pkg/quota"
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// Change is a set of kinds of things that can happen. A gang that was refused
+// sleeps until one of the kinds happens that its refusal named.
+type Change uint16
+
+// Kinds of change.
+const (
+	NodeRoom     Change = 1 << iota // room was freed on a node, or a node came
+	NodeChanged                     // labels, taints or the like of a node changed
+	QueueRoom                       // something in a queue was given back
+	QueueChanged                    // a queue came, went, opened, closed, or has another ceiling
+	GangChanged                     // the gang itself or one of its tasks changed; wakes only that gang
+)
+
+// World is all that is known. Only one goroutine may touch it. Invariants,
+// checked by [World.Check]:
+//   - every task is in one bucket and charged to at most one node, and to its
+//     gang's queue exactly when it is charged to a node;
+//   - a node's Free is its Allocatable less its charged tasks;
+//   - a gang's and its roles' counts are those of its tasks.
+type World struct {
+	Resources resource.Table
+	Quota     quota.Tree
+	// PromisedAll is what is promised to all gangs together.
+	PromisedAll resource.Vector
+	// Happened gathers the kinds of change since the engine last cleared it.
+	Happened Change
+	// NewClasses lists classes that no node has been filtered for yet, until the engine clears it.
+	NewClasses []*Class
+	// Epoch names the present state of all nodes: equal epochs, equal room and traits.
+	Epoch uint64
+
+	nodes        []*Node
+	nodesByName  map[string]*Node
+	queues       []*Queue
+	queuesByName map[string]*Queue
+	classes      []*Class
+	classesByKey map[string]*Class
+	freeClasses  []ClassID
+	gangs        map[string]*Gang
+	tasks        map[string]*Task
+	seq          uint64
+	lastEpoch    uint64
+	journal      []*Task
+	touched      []*Gang
+	loose        []*Task
+}
+
+// New returns an empty World.
+func New() *World {
+	return &World{
+		nodesByName:  map[string]*Node{},
+		queuesByName: map[string]*Queue{},
+		classesByKey: map[string]*Class{},
+		gangs:        map[string]*Gang{},
+		tasks:        map[string]*Task{},
+	}
+}
+
+func (w *World) touch(g *Gang) {
+	if g != nil && !g.touched {
+		g.touched = true
+		w.touched = append(w.touched, g)
+	}
+}
+
+// TakeTouched returns the gangs that changed since the last call, in the order of their first change.
+func (w *World) TakeTouched() []*Gang {
+	touched := w.touched
+	w.touched = nil
+	for _, g := range touched {
+		g.touched = false
+	}
+	return touched
+}
+
+// TakeLoose returns the tasks that came without a gang, though they ask for our
+// scheduler, since the last call.
+func (w *World) TakeLoose() []*Task {
+	loose := w.loose
+	w.loose = nil
+	return loose
+}

@@ -1,0 +1,67 @@
+// Package reason says why something waits: one structure with its numbers, and
+// the one wording of it that conditions, events, the command line and metrics
+// share. It decides nothing and never looks at a cluster.
+package reason
+
+// Code names the kind of a reason. It is stable: users match on it, and it is
+// the reason of conditions and events.
+type Code string
+
+// The codes. Each has its words in words.go.
+const (
+	GangMissing      Code = "PodGroupMissing"    // a pod names a PodGroup that does not exist
+	NoGang           Code = "NoPodGroup"         // a pod names no PodGroup at all
+	Invalid          Code = "Invalid"            // a field has a value that can't be right
+	QueueMissing     Code = "QueueMissing"       // the queue does not exist
+	QueueClosed      Code = "QueueClosed"        // the queue takes nothing new
+	QueueCapability  Code = "QueueCapability"    // the queue, or one above it, would exceed its ceiling
+	NotEnoughTasks   Code = "NotEnoughTasks"     // fewer pods exist than the gang needs
+	Gated            Code = "SchedulingGated"    // pods carry scheduling gates
+	NotEnoughNodes   Code = "NotEnoughResources" // nodes lack room, or are filtered out
+	NeverFits        Code = "NeverFits"          // not even an empty cluster could hold it
+	NotEnoughCluster Code = "ClusterFull"        // minResources exceed what is free in the whole cluster
+	Unsupported      Code = "Unsupported"        // the pod asks for something that can't be checked
+)
+
+// Reason is why something waits. Only the fields its Code speaks of are set.
+type Reason struct {
+	Code Code `json:"code"`
+
+	// Kind and Object name what the reason is about when that is not the gang itself, for example a Queue.
+	Kind   string `json:"kind,omitempty"`
+	Object string `json:"object,omitempty"`
+	// Field, Value and Remedy belong to Invalid and Unsupported.
+	Field  string `json:"field,omitempty"`
+	Value  string `json:"value,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+
+	// Role is the part of the gang that lacks tasks; empty for the gang as a whole.
+	Role string `json:"role,omitempty"`
+	// Need tasks are needed, there is Room for that many, Have of them already run or are placed.
+	Need int64 `json:"need,omitempty"`
+	Room int64 `json:"room,omitempty"`
+	Have int64 `json:"have,omitempty"`
+	// Empty is how many would fit if no node ran anything.
+	Empty int64 `json:"empty,omitempty"`
+
+	// Short is the arithmetic per resource, in order of name.
+	Short []Shortage `json:"short,omitempty"`
+	// Nodes says how many of Total nodes fail for which cause, most frequent first.
+	Nodes []Tally `json:"nodes,omitempty"`
+	Total int     `json:"total,omitempty"`
+}
+
+// Shortage is one resource's sum. Amounts are written as Kubernetes quantities.
+type Shortage struct {
+	Resource string `json:"resource"`
+	Need     string `json:"need"`  // asked for now
+	Used     string `json:"used"`  // already charged
+	Limit    string `json:"limit"` // the ceiling
+	Short    string `json:"short"` // Used + Need - Limit
+}
+
+// Tally counts the nodes that fail for one cause. A node that fails for several counts in each.
+type Tally struct {
+	Cause string `json:"cause"`
+	Nodes int    `json:"nodes"`
+}

@@ -1,0 +1,74 @@
+package reason_test
+
+import (
+	"testing"
+
+	"github.com/muster-sh/muster/pkg/reason"
+)
+
+func TestEveryCodeHasItsWords(t *testing.T) {
+	tests := map[string]struct {
+		why  reason.Reason
+		want string
+	}{
+		"a pod whose group is missing": {
+			reason.Reason{Code: reason.GangMissing, Object: "ml/bert"},
+			"PodGroup ml/bert does not exist: create it, or correct the pod's annotation scheduling.k8s.io/group-name",
+		},
+		"a pod without group": {
+			reason.Reason{Code: reason.NoGang},
+			"the pod names no PodGroup: set its annotation scheduling.k8s.io/group-name to a PodGroup of its namespace, or create it through a workload that Muster knows",
+		},
+		"a value that can't be right": {
+			reason.Reason{Code: reason.Invalid, Kind: "Queue", Object: "a", Field: "spec.capability[cpu]", Value: "-1", Remedy: "set it to 0 or more"},
+			`Queue "a": spec.capability[cpu] is -1: set it to 0 or more`,
+		},
+		"something that can't be checked": {
+			reason.Reason{Code: reason.Unsupported, Field: "hostPort 80", Remedy: "remove it"},
+			"hostPort 80: remove it",
+		},
+		"a missing queue": {
+			reason.Reason{Code: reason.QueueMissing, Object: "ai"},
+			`queue "ai" does not exist: create it, or name another in spec.queue`,
+		},
+		"a closed queue": {
+			reason.Reason{Code: reason.QueueClosed, Object: "ai", Value: "Closing"},
+			`queue "ai" is Closing and admits nothing new: open it, or name another in spec.queue`,
+		},
+		"a queue at its ceiling": {
+			reason.Reason{Code: reason.QueueCapability, Object: "ai", Short: []reason.Shortage{{Resource: "nvidia.com/gpu", Need: "32", Used: "32", Limit: "32", Short: "32"}}},
+			`queue "ai" would exceed its capability: nvidia.com/gpu needs 32, 32 of 32 used (short 32)`,
+		},
+		"pods that do not exist yet": {
+			reason.Reason{Code: reason.NotEnoughTasks, Role: "worker", Need: 3, Have: 1},
+			`role "worker" needs 3, only 1 exist (short 2)`,
+		},
+		"pods behind gates": {
+			reason.Reason{Code: reason.Gated, Need: 3, Have: 1},
+			"the gang needs 3, only 1 are free of scheduling gates (short 2)",
+		},
+		"nodes without room": {
+			reason.Reason{Code: reason.NotEnoughNodes, Role: "worker", Need: 4, Room: 1, Total: 3, Nodes: []reason.Tally{{Cause: "insufficient nvidia.com/gpu", Nodes: 2}}},
+			`role "worker" needs 4, room for 1 (short 3); of 3 nodes: 2 insufficient nvidia.com/gpu`,
+		},
+		"a cluster without nodes": {
+			reason.Reason{Code: reason.NotEnoughNodes, Need: 4},
+			"the gang needs 4, room for 0 (short 4); there are no nodes",
+		},
+		"more than the cluster could ever hold": {
+			reason.Reason{Code: reason.NeverFits, Need: 4, Empty: 2, Total: 2, Nodes: []reason.Tally{{Cause: "insufficient nvidia.com/gpu", Nodes: 2}}},
+			"the gang needs 4, and even with all nodes empty only 2 would fit: ask for less, or add nodes; of 2 nodes: 2 insufficient nvidia.com/gpu",
+		},
+		"minResources over what is free": {
+			reason.Reason{Code: reason.NotEnoughCluster, Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "7", Limit: "8", Short: "3"}}},
+			"minResources exceed what is free in the cluster: cpu needs 4, 7 of 8 used (short 3)",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.why.String(); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package reason
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String is the sentence users read.
+func (r Reason) String() string {
+	switch r.Code {
+	case GangMissing:
+		return fmt.Sprintf("PodGroup %s does not exist: create it, or correct the pod's annotation scheduling.k8s.io/group-name", r.Object)
+	case NoGang:
+		return "the pod names no PodGroup: set its annotation scheduling.k8s.io/group-name to a PodGroup of its namespace, or create it through a workload that Muster knows"
+	case Invalid:
+		return fmt.Sprintf("%s%s is %s: %s", r.object(), r.Field, r.Value, r.Remedy)
+	case Unsupported:
+		return fmt.Sprintf("%s: %s", r.Field, r.Remedy)
+	case QueueMissing:
+		return fmt.Sprintf("queue %q does not exist: create it, or name another in spec.queue", r.Object)
+	case QueueClosed:
+		return fmt.Sprintf("queue %q is %s and admits nothing new: open it, or name another in spec.queue", r.Object, r.Value)
+	case QueueCapability:
+		return fmt.Sprintf("queue %q would exceed its capability: %s", r.Object, r.shortages())
+	case NotEnoughTasks:
+		return fmt.Sprintf("%sneeds %d, only %d exist (short %d)", r.role(), r.Need, r.Have, r.Need-r.Have)
+	case Gated:
+		return fmt.Sprintf("%sneeds %d, only %d are free of scheduling gates (short %d)", r.role(), r.Need, r.Have, r.Need-r.Have)
+	case NotEnoughNodes:
+		return fmt.Sprintf("%sneeds %d, room for %d (short %d)%s", r.role(), r.Need, r.Room, r.Need-r.Room, r.tallies())
+	case NeverFits:
+		return fmt.Sprintf("%sneeds %d, and even with all nodes empty only %d would fit: ask for less, or add nodes%s", r.role(), r.Need, r.Empty, r.tallies())
+	case NotEnoughCluster:
+		return "minResources exceed what is free in the cluster: " + r.shortages()
+	default:
+		return string(r.Code)
+	}
+}
+
+func (r Reason) object() string {
+	if r.Object == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %q: ", r.Kind, r.Object)
+}
+
+func (r Reason) role() string {
+	if r.Role == "" {
+		return "the gang "
+	}
+	return fmt.Sprintf("role %q ", r.Role)
+}
+
+func (r Reason) shortages() string {
+	parts := make([]string, len(r.Short))
+	for i, s := range r.Short {
+		parts[i] = fmt.Sprintf("%s needs %s, %s of %s used (short %s)", s.Resource, s.Need, s.Used, s.Limit, s.Short)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (r Reason) tallies() string {
+	if len(r.Nodes) == 0 {
+		if r.Total == 0 {
+			return "; there are no nodes"
+		}
+		return ""
+	}
+	parts := make([]string, len(r.Nodes))
+	for i, t := range r.Nodes {
+		parts[i] = fmt.Sprintf("%d %s", t.Nodes, t.Cause)
+	}
+	return fmt.Sprintf("; of %d nodes: %s", r.Total, strings.Join(parts, ", "))
+}

@@ -1,0 +1,105 @@
+package resource
+
+import "math"
+
+// Table numbers resource names in the order in which they are first seen, so
+// that vectors can be plain slices. The zero value is ready to use. Numbers
+// are never given back: clusters know few resource names.
+type Table struct {
+	names []string
+	index map[string]int
+}
+
+// Dim returns the number of name, giving it one when it is new.
+func (t *Table) Dim(name string) int {
+	if d, ok := t.index[name]; ok {
+		return d
+	}
+	if t.index == nil {
+		t.index = map[string]int{}
+	}
+	d := len(t.names)
+	t.names = append(t.names, name)
+	t.index[name] = d
+	return d
+}
+
+// Name returns the name with number dim. It panics when dim was never given out.
+func (t *Table) Name(dim int) string { return t.names[dim] }
+
+// Vector turns a list into a vector. Names the list lacks count 0.
+func (t *Table) Vector(l List) Vector {
+	var v Vector
+	for _, a := range l {
+		v.Set(t.Dim(a.Name), a.Value)
+	}
+	return v
+}
+
+// List turns a vector back into a list of its amounts that are not 0.
+func (t *Table) List(v Vector) List {
+	amounts := make(map[string]int64, len(v))
+	for d, n := range v {
+		if n != 0 {
+			amounts[t.names[d]] = n
+		}
+	}
+	return ListOf(amounts)
+}
+
+// Vector holds one amount per dimension of a Table. Dimensions past its end
+// count 0, so vectors of different lengths mix freely.
+type Vector []int64
+
+// At returns the amount in dim.
+func (v Vector) At(dim int) int64 {
+	if dim < len(v) {
+		return v[dim]
+	}
+	return 0
+}
+
+// Set puts amount n into dim, growing the vector when needed.
+func (v *Vector) Set(dim int, n int64) {
+	for len(*v) <= dim {
+		*v = append(*v, 0)
+	}
+	(*v)[dim] = n
+}
+
+// Add adds times copies of o to v. A negative times takes away.
+func (v *Vector) Add(o Vector, times int64) {
+	for d, n := range o {
+		if n != 0 && times != 0 {
+			v.Set(d, Add(v.At(d), mul(n, times)))
+		}
+	}
+}
+
+// Times returns how many whole copies of req fit in v: 0 when there is no room
+// and math.MaxInt64 when req asks for nothing.
+func (v Vector) Times(req Vector) int64 {
+	fit := int64(math.MaxInt64)
+	for d, want := range req {
+		if want <= 0 {
+			continue
+		}
+		have := v.At(d)
+		if have < want {
+			return 0
+		}
+		fit = min(fit, have/want)
+	}
+	return fit
+}
+
+func mul(a, b int64) int64 {
+	p := a * b
+	if a != 0 && (p/a != b || (a == -1 && b == math.MinInt64)) {
+		if (a > 0) == (b > 0) {
+			return math.MaxInt64
+		}
+		return math.MinInt64
+	}
+	return p
+}

@@ -1,0 +1,16 @@
+// Package actions is the list of all actions. It holds nothing but the list.
+package actions
+
+import (
+	"github.com/muster-sh/muster/pkg/scheduler/actions/allocate"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/enqueue"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+)
+
+// Builtin returns the actions by name, in a fresh map.
+func Builtin() map[string]func() engine.Action {
+	return map[string]func() engine.Action{
+		allocate.Name: allocate.New,
+		enqueue.Name:  enqueue.New,
+	}
+}

@@ -1,0 +1,23 @@
+// Package conf says how the engine is configured.
+package conf
+
+import (
+	"github.com/muster-sh/muster/pkg/scheduler/actions/allocate"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/enqueue"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/binpack"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
+)
+
+// Default returns the configuration that holds when the user gives none.
+func Default() engine.Config {
+	return engine.Config{
+		Actions: []engine.Action{enqueue.New(), allocate.New()},
+		Tiers: [][]engine.PluginConfig{
+			{{Name: priority.Name}, {Name: gang.Name}},
+			{{Name: predicates.Name}, {Name: binpack.Name}},
+		},
+	}
+}

@@ -1,0 +1,142 @@
+// Package engine is the scheduler's core: facts in, decisions out. It starts no
+// goroutine, reads no clock, logs nothing and keeps no globals; the same events
+// and the same configuration give the same decisions, byte for byte.
+//
+// Use it from one goroutine: [Engine.Apply] what happened, [Engine.Run] when an
+// event came or the instant of [Engine.Next] is reached, carry out the decisions
+// of the report, and Apply what came of each.
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+)
+
+// Action is one pass over the gangs that wait.
+type Action interface {
+	Name() string
+	Run(c *Cycle)
+}
+
+// Config says how an Engine decides.
+type Config struct {
+	Actions []Action         // run in this order
+	Tiers   [][]PluginConfig // the plugins, first tier first
+	// PromiseFor bounds how long room stays promised to a gang of which no
+	// further task comes; 0: ten seconds.
+	PromiseFor time.Duration
+	// OrphansAfter is how long a pod may be without a PodGroup before that is
+	// called out; 0: five seconds.
+	OrphansAfter time.Duration
+}
+
+// PluginConfig names a plugin and its arguments.
+type PluginConfig struct {
+	Name string
+	Args framework.Args
+}
+
+// Engine decides. Only one goroutine may use it.
+type Engine struct {
+	World *model.World
+
+	config  Config
+	tiers   *framework.Tiers
+	causes  causes
+	stats   []classStat // by class
+	entries map[*model.Gang]*entry
+	parked  []*entry
+	orphans []orphan
+	timers  map[*entry]time.Time // when a promise ends
+	heap    []candidate          // memory used again from placement to placement
+}
+
+// New makes an Engine. Its error names everything that is wrong with the configuration.
+func New(config Config, registry framework.Registry) (*Engine, error) {
+	world := model.New()
+	env := framework.Env{Dim: world.Resources.Dim}
+	var errs []error
+	var plugins []framework.Plugin
+	for i, tier := range config.Tiers {
+		for _, p := range tier {
+			plugin, err := registry.Build(p.Name, p.Args, env)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("tier %d: %w", i+1, err))
+				continue
+			}
+			plugins = append(plugins, plugin)
+		}
+	}
+	if len(config.Actions) == 0 {
+		errs = append(errs, errors.New("actions: there are none; name at least allocate"))
+	}
+	if config.PromiseFor < 0 || config.OrphansAfter < 0 {
+		errs = append(errs, fmt.Errorf("promiseFor %v, orphansAfter %v: a duration can't be negative", config.PromiseFor, config.OrphansAfter))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if config.PromiseFor == 0 {
+		config.PromiseFor = 10 * time.Second
+	}
+	if config.OrphansAfter == 0 {
+		config.OrphansAfter = 5 * time.Second
+	}
+	return &Engine{
+		World:   world,
+		config:  config,
+		tiers:   framework.Compose(plugins),
+		causes:  newCauses(),
+		entries: map[*model.Gang]*entry{},
+		timers:  map[*entry]time.Time{},
+	}, nil
+}
+
+// Run decides on everything that may have changed since the last Run.
+func (e *Engine) Run(now time.Time) Report {
+	c := &Cycle{engine: e, World: e.World, Now: now}
+	e.filterNewClasses()
+	e.expirePromises(now)
+	c.changed = e.takeChanged()
+	c.waiting = e.wake()
+	for _, a := range e.config.Actions {
+		a.Run(c)
+	}
+	e.callOutOrphans(c)
+	c.park()
+	c.tellStatus()
+	e.World.Commit()
+	c.report.Parked = len(e.parked)
+	return c.report
+}
+
+// Next returns the next instant at which time alone could change a decision.
+func (e *Engine) Next() (time.Time, bool) {
+	var next time.Time
+	earlier := func(t time.Time) {
+		if next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	for _, t := range e.timers {
+		earlier(t)
+	}
+	for _, o := range e.orphans {
+		earlier(o.since.Add(e.config.OrphansAfter))
+	}
+	return next, !next.IsZero()
+}
+
+// Explain returns why a gang waits; false when it does not, or is unknown.
+func (e *Engine) Explain(gang string) (reason.Reason, bool) {
+	g := e.World.GangOf(gang)
+	if g == nil || e.entries[g] == nil || e.entries[g].why == nil {
+		return reason.Reason{}, false
+	}
+	return *e.entries[g].why, true
+}

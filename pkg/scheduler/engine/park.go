@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+)
+
+// entry is what the engine remembers of a gang between runs.
+type entry struct {
+	gang  *model.Gang
+	why   *reason.Reason // why it waits; nil when it does not
+	told  string         // the words of the last refusal that was reported
+	wakes model.Change   // what could lift the refusal
+	last  Status         // as last reported
+	phase model.Phase
+}
+
+// orphan is a pod that asks for our scheduler without a gang that exists.
+type orphan struct {
+	task  *model.Task
+	since time.Time
+}
+
+// takeChanged brings the entries up to date with the gangs that events touched, and returns those.
+func (e *Engine) takeChanged() []*entry {
+	var changed []*entry
+	for _, g := range e.World.TakeTouched() {
+		en := e.entries[g]
+		if !g.Known && len(g.Tasks) == 0 {
+			if en != nil {
+				e.forget(en)
+			}
+			continue
+		}
+		if en == nil {
+			en = &entry{gang: g, phase: g.Phase}
+			e.entries[g] = en
+			e.parked = append(e.parked, en)
+		}
+		if en.last.UID != g.UID {
+			en.phase, en.told, en.last = g.Phase, "", Status{}
+		}
+		en.wakes |= model.GangChanged
+		changed = append(changed, en)
+	}
+	return changed
+}
+
+func (e *Engine) forget(en *entry) {
+	delete(e.entries, en.gang)
+	delete(e.timers, en)
+	e.parked = slices.DeleteFunc(e.parked, func(p *entry) bool { return p == en })
+}
+
+// wake returns the gangs to try: those that changed, and those asleep for a
+// reason that may be gone.
+func (e *Engine) wake() []*entry {
+	happened := e.World.Happened
+	e.World.Happened = 0
+	var awake []*entry
+	asleep := e.parked[:0]
+	for _, en := range e.parked {
+		if en.wakes&(happened|model.GangChanged) != 0 {
+			awake = append(awake, en)
+		} else {
+			asleep = append(asleep, en)
+		}
+	}
+	clear(e.parked[len(asleep):])
+	e.parked = asleep
+	return awake
+}
+
+// promise holds the gang's minResources in its queue until its tasks exist, or
+// none has come for a while.
+func (e *Engine) promise(en *entry, now time.Time) {
+	e.World.Promise(en.gang, e.World.Resources.Vector(en.gang.MinResources))
+	e.timers[en] = now.Add(e.config.PromiseFor)
+}
+
+func (e *Engine) unpromise(en *entry) {
+	e.World.Promise(en.gang, nil)
+	delete(e.timers, en)
+}
+
+// expirePromises takes back the promises whose time is over. The order does
+// not matter: promises are sums.
+func (e *Engine) expirePromises(now time.Time) {
+	for en, deadline := range e.timers {
+		if !now.Before(deadline) {
+			e.unpromise(en)
+			en.wakes |= model.GangChanged
+		}
+	}
+}
+
+// callOutOrphans refuses pods that had no gang for too long, and forgets those that have one now.
+func (e *Engine) callOutOrphans(c *Cycle) {
+	for _, t := range e.World.TakeLoose() {
+		e.orphans = append(e.orphans, orphan{t, c.Now})
+	}
+	for _, en := range c.changed {
+		if en.gang.Known {
+			continue
+		}
+		for _, t := range en.gang.Tasks {
+			if !slices.ContainsFunc(e.orphans, func(o orphan) bool { return o.task == t }) {
+				e.orphans = append(e.orphans, orphan{t, c.Now})
+			}
+		}
+	}
+	e.orphans = slices.DeleteFunc(e.orphans, func(o orphan) bool {
+		t := o.task
+		if e.World.TaskOf(t.UID) != t || t.Bucket != model.Waiting || (t.Gang != nil && t.Gang.Known) {
+			return true
+		}
+		if c.Now.Before(o.since.Add(e.config.OrphansAfter)) {
+			return false
+		}
+		why := reason.Reason{Code: reason.NoGang}
+		if t.Gang != nil {
+			why = reason.Reason{Code: reason.GangMissing, Object: t.Gang.Key}
+		}
+		c.emit(Refuse{Gang: t.TaskSpec.Gang, UID: t.UID, Task: t.Name, Why: why})
+		return true
+	})
+}

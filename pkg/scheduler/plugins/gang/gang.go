@@ -1,0 +1,60 @@
+// Package gang refuses gangs that lack tasks, and lets those that lack their
+// minimum go before those that only want more than it.
+package gang
+
+import (
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+)
+
+// Name is the plugin's name in a configuration.
+const Name = "gang"
+
+type plugin struct{}
+
+var (
+	_ framework.OrdersGangs = plugin{}
+	_ framework.AdmitsGangs = plugin{}
+)
+
+// New makes the plugin. It has no arguments.
+func New(framework.Args, framework.Env) (framework.Plugin, error) { return plugin{}, nil }
+
+func (plugin) Name() string { return Name }
+
+func (plugin) CompareGangs(a, b *model.Gang) int {
+	switch {
+	case a.Whole() == b.Whole():
+		return 0
+	case b.Whole():
+		return -1
+	default:
+		return 1
+	}
+}
+
+func (plugin) WakesOn() model.Change { return model.GangChanged }
+
+// AdmitGang wants enough tasks to exist, in all and of every role. Tasks behind
+// scheduling gates do not count.
+func (plugin) AdmitGang(g *model.Gang) (reason.Reason, bool) {
+	for _, r := range g.Roles {
+		if why, ok := enough(r.Counts, r.Min, r.Name); !ok {
+			return why, false
+		}
+	}
+	return enough(g.Counts, g.Min, "")
+}
+
+func enough(n model.Counts, least int32, role string) (reason.Reason, bool) {
+	have := n.Held() + n.Waiting
+	if have >= least {
+		return reason.Reason{}, true
+	}
+	why := reason.Reason{Code: reason.NotEnoughTasks, Role: role, Need: int64(least), Have: int64(have)}
+	if have+n.Gated >= least {
+		why.Code = reason.Gated
+	}
+	return why, false
+}

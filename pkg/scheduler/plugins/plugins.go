@@ -1,0 +1,20 @@
+// Package plugins is the list of all scheduler plugins. It holds nothing but the list.
+package plugins
+
+import (
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/binpack"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
+)
+
+// Builtin returns a fresh registry, so that a caller may add its own plugins.
+func Builtin() framework.Registry {
+	return framework.Registry{
+		binpack.Name:    binpack.New,
+		gang.Name:       gang.New,
+		predicates.Name: predicates.New,
+		priority.Name:   priority.New,
+	}
+}

@@ -1,0 +1,31 @@
+// Package priority lets higher priority classes go first: gangs by that of their
+// PodGroup, tasks of a gang by their own.
+package priority
+
+import (
+	"cmp"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+)
+
+// Name is the plugin's name in a configuration.
+const Name = "priority"
+
+type plugin struct{}
+
+var (
+	_ framework.OrdersGangs = plugin{}
+	_ framework.OrdersTasks = plugin{}
+)
+
+// New makes the plugin. It has no arguments.
+func New(framework.Args, framework.Env) (framework.Plugin, error) { return plugin{}, nil }
+
+func (plugin) Name() string { return Name }
+
+func (plugin) CompareGangs(a, b *model.Gang) int { return cmp.Compare(b.Priority, a.Priority) }
+
+func (plugin) CompareTasks(a, b *model.Task) int {
+	return cmp.Compare(b.TaskSpec.Priority, a.TaskSpec.Priority)
+}

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+)
+
+// gone takes something away.
+func (s *Sim) gone(w words) error {
+	name := w.at(2)
+	switch w.at(1) {
+	case "node":
+		s.engine.Apply(engine.NodeGone{Name: name})
+	case "queue":
+		s.engine.Apply(engine.QueueGone{Name: name})
+	case "gang":
+		s.engine.Apply(engine.GangGone{Key: name, UID: s.gangs[name].UID})
+	case "task":
+		for _, uid := range s.named(name) {
+			delete(s.tasks, uid)
+			s.engine.Apply(engine.TaskGone{UID: uid})
+		}
+	default:
+		return fmt.Errorf("gone %s: write node, queue, gang or task", w.at(1))
+	}
+	return nil
+}
+
+// confirm lets the API server confirm the binds of a gang, or of all.
+func (s *Sim) confirm(gang string) {
+	for _, uid := range s.order {
+		t, ok := s.tasks[uid]
+		placed := s.engine.World.TaskOf(uid)
+		if !ok || placed == nil || placed.Bucket != model.Assumed || (gang != "" && t.Gang != gang) {
+			continue
+		}
+		t.Node = placed.On.Name
+		s.set(t)
+	}
+}
+
+// happen tells what became of pods.
+func (s *Sim) happen(what, name string) error {
+	uids := s.named(name)
+	if len(uids) == 0 {
+		return fmt.Errorf("%s %s: there is no such task", what, name)
+	}
+	for _, uid := range uids {
+		t := s.tasks[uid]
+		switch what {
+		case "fail":
+			on := s.engine.World.TaskOf(uid).On
+			if on == nil {
+				return fmt.Errorf("fail %s: it was not bound", uid)
+			}
+			s.engine.Apply(engine.BindFailed{UID: uid, Node: on.Name})
+			continue
+		case "run":
+			t.Running = true
+		case "succeed":
+			t.Ended, t.Running = model.Succeeded, false
+		case "crash":
+			t.Ended, t.Running = model.Failed, false
+		case "delete":
+			t.Deleting = true
+		case "ungate":
+			t.Gated = false
+		}
+		s.set(t)
+	}
+	return nil
+}
+
+// named returns the tasks that name means, in order of arrival: itself, or all of a gang for "gang/*".
+func (s *Sim) named(name string) []string {
+	prefix, all := strings.CutSuffix(name, "*")
+	var uids []string
+	for _, uid := range s.order {
+		if _, ok := s.tasks[uid]; ok && (uid == name || (all && strings.HasPrefix(uid, prefix))) {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
+
+// cycle runs the engine once and prints its decisions.
+func (s *Sim) cycle() []string {
+	var out []string
+	for _, d := range s.engine.Run(s.now).Decisions {
+		switch d := d.(type) {
+		case engine.Bind:
+			out = append(out, fmt.Sprintf("bind %s %s", d.Name, d.Node))
+		case engine.Refuse:
+			who := d.Gang
+			if d.Task != "" {
+				who = "pod " + d.Task
+			}
+			out = append(out, fmt.Sprintf("refuse %s: %s", who, d.Why))
+		case engine.Status:
+			out = append(out, fmt.Sprintf("status %s %s held=%d/%d running=%d succeeded=%d failed=%d",
+				d.Gang, d.Phase, d.Held, d.Min, d.Running, d.Succeeded, d.Failed))
+		}
+	}
+	if next, ok := s.engine.Next(); ok {
+		out = append(out, "next in "+next.Sub(s.now).String())
+	}
+	return out
+}

@@ -1,0 +1,253 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+)
+
+// Sim is an engine, its clock, and what the script said of its world.
+type Sim struct {
+	engine *engine.Engine
+	now    time.Time
+	tasks  map[string]model.TaskSpec // by UID, which is "gang/number"
+	gangs  map[string]model.GangSpec
+	order  []string // UIDs as they came
+}
+
+// New makes a Sim with an engine of that configuration.
+func New(config engine.Config, registry framework.Registry) (*Sim, error) {
+	e, err := engine.New(config, registry)
+	if err != nil {
+		return nil, err
+	}
+	return &Sim{
+		engine: e,
+		now:    time.Unix(0, 0).UTC(),
+		tasks:  map[string]model.TaskSpec{},
+		gangs:  map[string]model.GangSpec{},
+	}, nil
+}
+
+// Do carries out one command and returns what it prints. Lines that are empty
+// or begin with # do nothing. After each command the ledger is checked.
+//
+//	node NAME [cpu= memory= gpu= RESOURCE/NAME=] [labels=k:v,…] [taint=key:Effect] [cordoned]
+//	queue NAME [RESOURCE=…] [parent=NAME] [closed]
+//	gang NAME [min=N] [tasks=N RESOURCE=…] [priority=N] [queue=NAME] [roles=role:min,…] [select=k:v,…] [phase=P]
+//	tasks GANG ROLE N [RESOURCE=…] [select=k:v,…] [tolerate=KEY] [priority=N] [gated] [node=NAME]
+//	pod NAME [RESOURCE=…] [node=NAME]       a pod without a gang; with a node, not ours
+//	gone node|queue|gang|task NAME
+//	confirm [GANG]                          the API server confirms all binds
+//	fail TASK                               its binding failed
+//	run|succeed|crash|delete|ungate TASK    what became of a pod; GANG/* for all
+//	after DURATION                          time goes by
+//	cycle                                   prints decisions
+//	explain GANG
+func (s *Sim) Do(line string) ([]string, error) {
+	line, _, _ = strings.Cut(line, "#")
+	w := split(line)
+	var out []string
+	var err error
+	switch w.at(0) {
+	case "":
+		return nil, nil
+	case "node":
+		err = s.node(w)
+	case "queue":
+		err = s.queue(w)
+	case "gang":
+		err = s.gang(w)
+	case "tasks":
+		err = s.addTasks(w)
+	case "pod":
+		err = s.pod(w)
+	case "gone":
+		err = s.gone(w)
+	case "confirm":
+		s.confirm(w.at(1))
+	case "fail", "run", "succeed", "crash", "delete", "ungate":
+		err = s.happen(w.at(0), w.at(1))
+	case "after":
+		var d time.Duration
+		d, err = time.ParseDuration(w.at(1))
+		s.now = s.now.Add(d)
+	case "cycle":
+		out = s.cycle()
+	case "explain":
+		out = s.explain(w.at(1))
+	default:
+		err = fmt.Errorf("command %q is unknown", w.at(0))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, s.engine.World.Check()
+}
+
+func (s *Sim) node(w words) error {
+	amounts, err := w.resources()
+	if err != nil {
+		return err
+	}
+	labels, err := w.pairs("labels")
+	if err != nil {
+		return err
+	}
+	taints, err := taint(w.named["taint"])
+	if err != nil {
+		return err
+	}
+	s.engine.Apply(engine.NodeSet{Node: model.NodeSpec{
+		Name: w.at(1), Labels: labels, Taints: taints, Unschedulable: w.has("cordoned"), Allocatable: amounts,
+	}})
+	return nil
+}
+
+func (s *Sim) queue(w words) error {
+	amounts, err := w.resources()
+	if err != nil {
+		return err
+	}
+	spec := model.QueueSpec{Name: w.at(1), Parent: w.named["parent"], Capability: amounts}
+	if w.has("closed") {
+		spec.Closed = "Closed"
+	}
+	s.engine.Apply(engine.QueueSet{Queue: spec})
+	return nil
+}
+
+func (s *Sim) gang(w words) error {
+	roles, err := w.pairs("roles")
+	if err != nil {
+		return err
+	}
+	least, err := w.number("min", 0)
+	if err != nil {
+		return err
+	}
+	priority, err := w.number("priority", 0)
+	if err != nil {
+		return err
+	}
+	count, err := w.number("tasks", 0)
+	if err != nil {
+		return err
+	}
+	g := model.GangSpec{
+		Key: w.at(1), UID: w.at(1), Queue: "default", Min: int32(least), Priority: int32(priority),
+		Phase: model.Phase(w.named["phase"]), Created: s.now,
+	}
+	if q := w.named["queue"]; q != "" {
+		g.Queue = q
+	}
+	if count == 0 {
+		if g.MinResources, err = w.resources(); err != nil {
+			return err
+		}
+	}
+	for _, role := range sortedKeys(roles) {
+		n, err := amount("roles", roles[role])
+		if err != nil {
+			return err
+		}
+		g.RoleMin = append(g.RoleMin, model.RoleMin{Role: role, Min: int32(n)})
+	}
+	s.gangs[g.Key] = g
+	s.engine.Apply(engine.GangSet{Gang: g})
+	return s.make(g.Key, "", int(count), w)
+}
+
+func (s *Sim) addTasks(w words) error {
+	count, err := amount("count", w.at(3))
+	if err != nil {
+		return err
+	}
+	return s.make(w.at(1), w.at(2), int(count), w)
+}
+
+// make adds count pods to a gang.
+func (s *Sim) make(gang, role string, count int, w words) error {
+	shape, err := shapeOf(w)
+	if err != nil {
+		return err
+	}
+	priority, err := w.number("priority", 0)
+	if err != nil {
+		return err
+	}
+	for range count {
+		have := 0
+		for _, uid := range s.order {
+			if strings.HasPrefix(uid, gang+"/") {
+				have++
+			}
+		}
+		uid := fmt.Sprintf("%s/%d", gang, have)
+		s.set(model.TaskSpec{
+			UID: uid, Name: uid, Gang: gang, Role: role, Shape: shape, Ours: true,
+			Priority: int32(priority), Gated: w.has("gated"), Node: w.named["node"],
+		})
+	}
+	return nil
+}
+
+func (s *Sim) pod(w words) error {
+	shape, err := shapeOf(w)
+	if err != nil {
+		return err
+	}
+	node := w.named["node"]
+	s.set(model.TaskSpec{UID: w.at(1), Name: w.at(1), Shape: shape, Node: node, Ours: node == ""})
+	return nil
+}
+
+func (s *Sim) set(t model.TaskSpec) {
+	if _, known := s.tasks[t.UID]; !known {
+		s.order = append(s.order, t.UID)
+	}
+	s.tasks[t.UID] = t
+	s.engine.Apply(engine.TaskSet{Task: t})
+}
+
+func shapeOf(w words) (model.Shape, error) {
+	amounts, err := w.resources()
+	if err != nil {
+		return model.Shape{}, err
+	}
+	selector, err := w.pairs("select")
+	if err != nil {
+		return model.Shape{}, err
+	}
+	shape := model.Shape{Requests: amounts, NodeSelector: selector}
+	if key := w.named["tolerate"]; key != "" {
+		shape.Tolerations = []corev1.Toleration{{Key: key, Operator: corev1.TolerationOpExists}}
+	}
+	shape.Key = fmt.Sprint(amounts, selector, shape.Tolerations)
+	return shape, nil
+}
+
+// explain prints why a gang waits.
+func (s *Sim) explain(gang string) []string {
+	why, ok := s.engine.Explain(gang)
+	if !ok {
+		return []string{gang + " does not wait"}
+	}
+	return []string{fmt.Sprintf("%s waits, %s: %s", gang, why.Code, why)}
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

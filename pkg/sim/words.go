@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// words are the parts of one command: what stands alone, and what stands as key=value.
+type words struct {
+	plain []string
+	named map[string]string
+	order []string // keys, as written
+}
+
+func split(line string) words {
+	w := words{named: map[string]string{}}
+	for _, f := range strings.Fields(line) {
+		if k, v, ok := strings.Cut(f, "="); ok {
+			w.named[k] = v
+			w.order = append(w.order, k)
+		} else {
+			w.plain = append(w.plain, f)
+		}
+	}
+	return w
+}
+
+func (w words) at(i int) string {
+	if i < len(w.plain) {
+		return w.plain[i]
+	}
+	return ""
+}
+
+func (w words) has(word string) bool {
+	for _, p := range w.plain {
+		if p == word {
+			return true
+		}
+	}
+	return false
+}
+
+// number reads the number under key; fallback when it is not there.
+func (w words) number(key string, fallback int64) (int64, error) {
+	v, ok := w.named[key]
+	if !ok {
+		return fallback, nil
+	}
+	n, err := strconv.ParseInt(v, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%s: not a whole number", key, v)
+	}
+	return n, nil
+}
+
+// resources reads cpu=2 memory=16Gi gpu=8 and names with a slash.
+func (w words) resources() (resource.List, error) {
+	amounts := map[string]int64{}
+	for _, key := range w.order {
+		name := key
+		switch {
+		case key == "gpu":
+			name = "nvidia.com/gpu"
+		case key != resource.CPU && key != resource.Memory && key != resource.Pods && !strings.Contains(key, "/"):
+			continue
+		}
+		n, err := amount(name, w.named[key])
+		if err != nil {
+			return nil, err
+		}
+		amounts[name] = n
+	}
+	return resource.ListOf(amounts), nil
+}
+
+func amount(name, text string) (int64, error) {
+	factor := int64(1)
+	if name == resource.CPU {
+		factor = 1000
+		if cut, ok := strings.CutSuffix(text, "m"); ok {
+			text, factor = cut, 1
+		}
+	}
+	for i, unit := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		if cut, ok := strings.CutSuffix(text, unit); ok {
+			text, factor = cut, 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%s: not an amount", name, text)
+	}
+	return n * factor, nil
+}
+
+// pairs reads "a:b,c:d" under key.
+func (w words) pairs(key string) (map[string]string, error) {
+	out := map[string]string{}
+	if w.named[key] == "" {
+		return out, nil
+	}
+	for part := range strings.SplitSeq(w.named[key], ",") {
+		k, v, ok := strings.Cut(part, ":")
+		if !ok {
+			return nil, fmt.Errorf("%s=%s: write key:value", key, part)
+		}
+		out[k] = v
+	}
+	return out, nil
+}
+
+// taint reads key:Effect.
+func taint(text string) ([]corev1.Taint, error) {
+	if text == "" {
+		return nil, nil
+	}
+	key, effect, ok := strings.Cut(text, ":")
+	if !ok {
+		return nil, fmt.Errorf("taint=%s: write key:Effect", text)
+	}
+	return []corev1.Taint{{Key: key, Effect: corev1.TaintEffect(effect)}}, nil
+}
