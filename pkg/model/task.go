@@ -40,6 +40,7 @@ func (w *World) SetTask(s TaskSpec) *Task {
 		t = &Task{TaskSpec: s, Seq: w.seq}
 		w.tasks[s.UID] = t
 		w.enter(t)
+		w.put(t)
 	}
 	bucket, node := w.stand(t, s)
 	same := s.Gang == t.TaskSpec.Gang && s.Role == t.Role && s.Shape.Key == t.Class.Shape.Key
@@ -120,7 +121,7 @@ func (w *World) stand(t *Task, s TaskSpec) (Bucket, *Node) {
 	}
 }
 
-// enter makes t a member of the class and gang that its spec names.
+// enter makes t a member of the class and gang that its spec names; put then counts it.
 func (w *World) enter(t *Task) {
 	t.Class = w.classOf(t.Shape)
 	if t.TaskSpec.Gang == "" {
@@ -131,8 +132,6 @@ func (w *World) enter(t *Task) {
 	}
 	t.Gang = w.gang(t.TaskSpec.Gang)
 	t.Gang.Tasks = append(t.Gang.Tasks, t)
-	t.Gang.role(t.Role)
-	t.Gang.count(t, 1)
 	w.touch(t.Gang)
 }
 

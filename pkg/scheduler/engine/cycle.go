@@ -112,10 +112,16 @@ func nothingToDo(g *model.Gang) bool {
 
 // content notes that a gang lacks nothing now; only its own change wakes it.
 func (c *Cycle) content(en *entry) {
+	if en.why != nil {
+		c.change(en)
+	}
 	en.why, en.told, en.wakes = nil, "", 0
 }
 
 func (c *Cycle) refuse(en *entry, why reason.Reason, wakes model.Change) {
+	if en.why == nil {
+		c.change(en)
+	}
 	en.why, en.wakes = &why, wakes
 	if words := why.String(); words != en.told {
 		en.told = words

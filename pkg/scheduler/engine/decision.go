@@ -34,8 +34,8 @@ type Status struct {
 	Phase                      model.Phase
 	Running, Succeeded, Failed int32
 	Held, Min                  int32
-	// Whole is set while the gang has its minimum; a refusal is then lifted, or speaks of more than the minimum.
-	Whole bool
+	Whole                      bool // it has its minimum
+	Waits                      bool // the last refusal stands; with Whole, it speaks of more than the minimum
 }
 
 func (Bind) decision()   {}

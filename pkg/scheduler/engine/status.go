@@ -23,6 +23,7 @@ func (c *Cycle) tellStatus() {
 			Running: g.Counts.Running, Succeeded: g.Counts.Succeeded, Failed: g.Counts.Failed,
 			Held: g.Counts.Held(), Min: g.Min,
 			Whole: g.Whole() && g.Counts.Held() > 0,
+			Waits: en.why != nil,
 		}
 		if status != en.last {
 			en.last = status

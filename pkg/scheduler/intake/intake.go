@@ -1,0 +1,106 @@
+// Package intake turns API objects into what the engine is told: pods into
+// tasks and their shapes, PodGroups into gangs, nodes and queues into theirs. It
+// checks what the API server could not, and it is pure, so that a dump of YAML
+// can be eaten as well as a watch.
+package intake
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// Resources turns a Kubernetes list into one of ours. Fractions of a unit round up.
+func Resources(l corev1.ResourceList) resource.List {
+	amounts := make(map[string]int64, len(l))
+	for name, q := range l {
+		amounts[string(name)] = units(name, q)
+	}
+	return resource.ListOf(amounts)
+}
+
+func units(name corev1.ResourceName, q apiresource.Quantity) int64 {
+	if name == corev1.ResourceCPU {
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+// Node reads a node.
+func Node(n *corev1.Node) model.NodeSpec {
+	return model.NodeSpec{
+		Name:          n.Name,
+		Labels:        n.Labels,
+		Taints:        n.Spec.Taints,
+		Unschedulable: n.Spec.Unschedulable,
+		Allocatable:   Resources(n.Status.Allocatable),
+	}
+}
+
+// Queue reads a queue. Only root stands at the top; whoever names no parent stands below it.
+func Queue(q *schedulingv1beta1.Queue) model.QueueSpec {
+	spec := model.QueueSpec{Name: q.Name, Parent: q.Spec.Parent, Capability: Resources(q.Spec.Capability)}
+	if spec.Parent == "" && q.Name != schedulingv1beta1.RootQueue {
+		spec.Parent = schedulingv1beta1.RootQueue
+	}
+	switch q.Status.State {
+	case schedulingv1beta1.QueueStateClosed, schedulingv1beta1.QueueStateClosing:
+		spec.Closed = string(q.Status.State)
+	}
+	spec.Problem = negative("Queue", q.Name, "spec.capability", spec.Capability)
+	return spec
+}
+
+// PodGroup reads a PodGroup whose priority class has the given value.
+func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
+	g := model.GangSpec{
+		Key:      pg.Namespace + "/" + pg.Name,
+		UID:      string(pg.UID),
+		Queue:    pg.Spec.Queue,
+		Priority: priority,
+		Min:      pg.Spec.MinMember,
+		Phase:    model.Phase(pg.Status.Phase),
+		Created:  pg.CreationTimestamp.Time,
+	}
+	if g.Queue == "" {
+		g.Queue = schedulingv1beta1.DefaultQueue
+	}
+	if pg.Spec.MinResources != nil {
+		g.MinResources = Resources(*pg.Spec.MinResources)
+		g.Problem = negative("", "", "spec.minResources", g.MinResources)
+	}
+	if g.Min < 0 {
+		g.Problem = invalid("spec.minMember", g.Min)
+	}
+	for _, role := range slices.Sorted(maps.Keys(pg.Spec.MinTaskMember)) {
+		least := pg.Spec.MinTaskMember[role]
+		if least < 0 {
+			g.Problem = invalid("spec.minTaskMember["+role+"]", least)
+		}
+		g.RoleMin = append(g.RoleMin, model.RoleMin{Role: role, Min: least})
+	}
+	return g
+}
+
+func invalid(field string, value int32) *reason.Reason {
+	return &reason.Reason{Code: reason.Invalid, Field: field, Value: fmt.Sprint(value), Remedy: "set it to 0 or more"}
+}
+
+func negative(kind, object, field string, l resource.List) *reason.Reason {
+	a, found := l.Negative()
+	if !found {
+		return nil
+	}
+	return &reason.Reason{
+		Code: reason.Invalid, Kind: kind, Object: object, Field: fmt.Sprintf("%s[%s]", field, a.Name),
+		Value: resource.Format(a.Name, a.Value), Remedy: "set it to 0 or more",
+	}
+}

@@ -1,0 +1,120 @@
+package intake
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+)
+
+// Pod reads a pod. Ours says whether a scheduler name is one we answer to. It
+// reports false for pods that concern nobody: those of other schedulers that
+// take no room.
+func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, bool) {
+	t := model.TaskSpec{
+		UID:      string(p.UID),
+		Name:     p.Namespace + "/" + p.Name,
+		Role:     role(p),
+		Node:     p.Spec.NodeName,
+		Gated:    len(p.Spec.SchedulingGates) > 0,
+		Ours:     ours(p.Spec.SchedulerName),
+		Running:  p.Status.Phase == corev1.PodRunning,
+		Deleting: p.DeletionTimestamp != nil,
+	}
+	if !t.Ours && t.Node == "" {
+		return model.TaskSpec{}, false
+	}
+	if name := group(p); t.Ours && name != "" {
+		t.Gang = p.Namespace + "/" + name
+	}
+	if p.Spec.Priority != nil {
+		t.Priority = *p.Spec.Priority
+	}
+	switch p.Status.Phase {
+	case corev1.PodSucceeded:
+		t.Ended = model.Succeeded
+	case corev1.PodFailed:
+		t.Ended = model.Failed
+	}
+	t.Shape = shape(p)
+	return t, true
+}
+
+func group(p *corev1.Pod) string {
+	if name := p.Annotations[schedulingv1beta1.GroupNameAnnotation]; name != "" {
+		return name
+	}
+	return p.Annotations[schedulingv1beta1.VolcanoGroupNameAnnotation]
+}
+
+func role(p *corev1.Pod) string {
+	if r := p.Annotations[schedulingv1beta1.TaskSpecAnnotation]; r != "" {
+		return r
+	}
+	return p.Labels[schedulingv1beta1.TaskSpecAnnotation]
+}
+
+// shape reads what decides where a pod may run. Requests are what kubelet
+// counts: init and sidecar containers, overhead and resizes included.
+func shape(p *corev1.Pod) model.Shape {
+	requests := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{UseStatusResources: true})
+	requests[corev1.ResourcePods] = apiresource.MustParse("1")
+	s := model.Shape{
+		Requests:     Resources(requests),
+		NodeSelector: p.Spec.NodeSelector,
+		Tolerations:  p.Spec.Tolerations,
+		Problem:      unsupported(p),
+	}
+	if p.Spec.Affinity != nil {
+		s.Affinity = p.Spec.Affinity.NodeAffinity
+	}
+	s.Key = key(s)
+	return s
+}
+
+// key is equal for equal shapes: JSON writes maps in order of their keys.
+func key(s model.Shape) string {
+	text, err := json.Marshal([]any{s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.Problem})
+	if err != nil {
+		return fmt.Sprintf("%+v", s)
+	}
+	return string(text)
+}
+
+// unsupported names what a pod asks for that placing it would have to honour and
+// this scheduler can't check yet: better said than silently ignored.
+func unsupported(p *corev1.Pod) *reason.Reason {
+	because := func(field, remedy string) *reason.Reason {
+		return &reason.Reason{Code: reason.Unsupported, Field: field, Remedy: "Muster can't check this yet; " + remedy}
+	}
+	if a := p.Spec.Affinity; a != nil {
+		if a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+			return because("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label")
+		}
+		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+			return because("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label")
+		}
+	}
+	for _, c := range p.Spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
+			return because("spec.topologySpreadConstraints", "use whenUnsatisfiable: ScheduleAnyway")
+		}
+	}
+	if len(p.Spec.ResourceClaims) > 0 {
+		return because("spec.resourceClaims", "ask for an extended resource")
+	}
+	for _, c := range p.Spec.Containers {
+		for _, port := range c.Ports {
+			if port.HostPort > 0 {
+				return because(fmt.Sprintf("hostPort %d", port.HostPort), "expose it through a Service")
+			}
+		}
+	}
+	return nil
+}

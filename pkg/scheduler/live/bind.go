@@ -1,0 +1,79 @@
+package live
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+)
+
+// binder writes bindings, many at once. What fails goes back to the engine as an
+// event, later each time for the same pod, so that a refusal makes no hot loop.
+type binder struct {
+	*Scheduler
+	queue         workqueue.TypedInterface[engine.Bind]
+	backoff       workqueue.TypedRateLimiter[string]
+	bound, failed atomic.Int64
+}
+
+func newBinder(s *Scheduler) *binder {
+	return &binder{
+		Scheduler: s,
+		queue:     workqueue.NewTyped[engine.Bind](),
+		backoff:   workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, 30*time.Second),
+	}
+}
+
+// run works until the queue is shut down and empty.
+func (b *binder) run(ctx context.Context) {
+	var workers sync.WaitGroup
+	for range b.options.BindWorkers {
+		workers.Go(func() {
+			for {
+				d, end := b.queue.Get()
+				if end {
+					return
+				}
+				b.bind(ctx, d)
+				b.queue.Done(d)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+func (b *binder) bind(ctx context.Context, d engine.Bind) {
+	namespace, name, err := cache.SplitMetaNamespaceKey(d.Name)
+	if err == nil {
+		err = b.pods.CoreV1().Pods(namespace).Bind(ctx, &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(d.UID)},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: d.Node},
+		}, metav1.CreateOptions{})
+	}
+	pod := &corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name, UID: types.UID(d.UID)}
+	if err == nil {
+		b.bound.Add(1)
+		b.backoff.Forget(d.UID)
+		b.recorder.Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", d.Name, d.Node)
+		return
+	}
+	b.failed.Add(1)
+	delay := b.backoff.When(d.UID)
+	if apierrors.IsNotFound(err) {
+		b.backoff.Forget(d.UID)
+		delay = 0
+	}
+	logr.FromContextOrDiscard(ctx).Error(err, "bind", "task", d.Name, "node", d.Node, "gang", d.Gang, "retryIn", delay)
+	b.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedBinding", "binding to %s: %v", d.Node, err)
+	time.AfterFunc(delay, func() { b.mailbox.put(engine.BindFailed{UID: d.UID, Node: d.Node}) })
+}

@@ -1,0 +1,171 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+)
+
+// queueDelay gathers changes of a queue's status: under load it is written once per delay.
+const queueDelay = 500 * time.Millisecond
+
+// queueWriter writes what queues use to their status, and opens new queues.
+type queueWriter struct {
+	*Scheduler
+	queue workqueue.TypedRateLimitingInterface[string]
+
+	mu   sync.Mutex
+	uses map[string]engine.QueueUse
+}
+
+func newQueueWriter(s *Scheduler) *queueWriter {
+	return &queueWriter{
+		Scheduler: s,
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queueDelay, time.Minute)),
+		uses: map[string]engine.QueueUse{},
+	}
+}
+
+// ensure makes the queues that exist from the start.
+func (w *queueWriter) ensure(ctx context.Context) error {
+	for _, q := range []schedulingv1beta1.Queue{
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: schedulingv1beta1.RootQueue},
+			Spec:       schedulingv1beta1.QueueSpec{Weight: 1, Reclaimable: new(false)},
+		},
+		{
+			ObjectMeta: metav1.ObjectMeta{Name: schedulingv1beta1.DefaultQueue},
+			Spec:       schedulingv1beta1.QueueSpec{Weight: 1, Reclaimable: new(true), Parent: schedulingv1beta1.RootQueue},
+		},
+	} {
+		if err := w.client.Create(ctx, &q); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create queue %s: %w; are Muster's CRDs installed?", q.Name, err)
+		}
+	}
+	return nil
+}
+
+// note takes what queues use after a cycle.
+func (w *queueWriter) note(uses []engine.QueueUse) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, use := range uses {
+		if use.Known && !reflect.DeepEqual(w.uses[use.Name], use) {
+			w.uses[use.Name] = use
+			w.queue.AddAfter(use.Name, queueDelay)
+		}
+	}
+}
+
+// seen takes notice of a queue that came or changed.
+func (w *queueWriter) seen(q *schedulingv1beta1.Queue) {
+	if q.Status.State == "" {
+		w.queue.Add(q.Name)
+	}
+}
+
+// run works until the queue is shut down and empty.
+func (w *queueWriter) run(ctx context.Context) {
+	for {
+		name, end := w.queue.Get()
+		if end {
+			return
+		}
+		if err := w.write(ctx, name); err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "write queue status", "queue", name)
+			w.queue.AddRateLimited(name)
+		} else {
+			w.queue.Forget(name)
+		}
+		w.queue.Done(name)
+	}
+}
+
+func (w *queueWriter) write(ctx context.Context, name string) error {
+	var q schedulingv1beta1.Queue
+	if err := w.cache.Get(ctx, types.NamespacedName{Name: name}, &q); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	w.mu.Lock()
+	use, known := w.uses[name]
+	w.mu.Unlock()
+	old, next := queueStatus(q.Status), queueStatus(nextQueueStatus(q.Status, use, known))
+	if reflect.DeepEqual(old, next) {
+		return nil
+	}
+	for key := range old {
+		if _, still := next[key]; !still {
+			next[key] = nil
+		}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": q.UID}, "status": next})
+	if err != nil {
+		return fmt.Errorf("queue %s: %w", name, err)
+	}
+	err = w.client.Status().Patch(ctx, q.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("queue %s: %w", name, err)
+	}
+	return nil
+}
+
+// queueStatus is a status as the fields of a merge patch.
+func queueStatus(s schedulingv1beta1.QueueStatus) map[string]any {
+	text, err := json.Marshal(s)
+	fields := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	if err != nil {
+		return nil
+	}
+	return fields
+}
+
+func nextQueueStatus(old schedulingv1beta1.QueueStatus, use engine.QueueUse, known bool) schedulingv1beta1.QueueStatus {
+	next := *old.DeepCopy()
+	if next.State == "" {
+		next.State = schedulingv1beta1.QueueStateOpen
+	}
+	if !known {
+		return next
+	}
+	next.Allocated = corev1.ResourceList{}
+	for _, sum := range use.Sums {
+		next.Allocated[corev1.ResourceName(sum.Resource)] = quantity(sum.Resource, sum.Used)
+	}
+	count := func(p model.Phase) int32 { return int32(use.Phases[p]) }
+	next.Pending, next.Inqueue, next.Running = count(model.Pending), count(model.Inqueue), count(model.Running)
+	next.Unknown, next.Completed = count(model.Unknown), count(model.Completed)
+	return next
+}
+
+// quantity writes an amount in the unit users expect for its resource.
+func quantity(name string, value int64) apiresource.Quantity {
+	switch {
+	case name == resource.CPU:
+		return *apiresource.NewMilliQuantity(value, apiresource.DecimalSI)
+	case resource.Bytes(name):
+		return *apiresource.NewQuantity(value, apiresource.BinarySI)
+	default:
+		return *apiresource.NewQuantity(value, apiresource.DecimalSI)
+	}
+}

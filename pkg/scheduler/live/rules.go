@@ -1,0 +1,33 @@
+package live
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+)
+
+// Rules is what a Scheduler must be allowed to do, and no more.
+func Rules() []rbacv1.PolicyRule {
+	rule := func(group string, resources, verbs []string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
+	}
+	read := []string{"get", "list", "watch"}
+	return []rbacv1.PolicyRule{
+		rule(corev1.GroupName, []string{"nodes", "pods"}, read),
+		rule(corev1.GroupName, []string{"pods/binding"}, []string{"create"}),
+		rule(corev1.GroupName, []string{"pods/status"}, []string{"patch"}),
+		rule(corev1.GroupName, []string{"events"}, []string{"create", "patch"}),
+		rule("scheduling.k8s.io", []string{"priorityclasses"}, read),
+		rule(schedulingv1beta1.GroupName, []string{"podgroups"}, append([]string{"patch"}, read...)),
+		rule(schedulingv1beta1.GroupName, []string{"queues"}, append([]string{"create"}, read...)),
+		rule(schedulingv1beta1.GroupName, []string{"queues/status"}, []string{"patch"}),
+	}
+}
+
+func sink(c kubernetes.Interface) record.EventSink {
+	return &corev1client.EventSinkImpl{Interface: c.CoreV1().Events("")}
+}

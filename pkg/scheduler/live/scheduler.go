@@ -1,0 +1,293 @@
+// Package live runs the engine against an API server: watches become events,
+// decisions become bindings and status writes, and what came of those becomes
+// events again. It decides nothing.
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+)
+
+// Options are the settings of a Scheduler. The zero value is usable but for Config and Registry.
+type Options struct {
+	SchedulerNames []string           // the pod.spec.schedulerName values it answers to; none: "volcano"
+	BindWorkers    int                // bindings written at once; 0: 16
+	DrainTimeout   time.Duration      // how long binds in flight may take after the end; 0: 30 s
+	Config         engine.Config      // actions and plugins
+	Registry       framework.Registry // the plugins there are
+}
+
+// Scheduler runs one engine. Start it once.
+type Scheduler struct {
+	options  Options
+	engine   *engine.Engine
+	cache    cache.Cache
+	client   client.Client // writes only; reads go to the cache
+	pods     kubernetes.Interface
+	recorder record.EventRecorder
+	events   record.EventBroadcaster
+	mailbox  *mailbox
+	binder   *binder
+	statuses *statusWriter
+	queues   *queueWriter
+
+	ready   atomic.Bool
+	last    atomic.Pointer[Snapshot]
+	mu      sync.Mutex
+	waiting map[string]reason.Reason // by gang
+}
+
+// Snapshot is what the scheduler did up to its last cycle.
+type Snapshot struct {
+	Report       engine.Report
+	Queues       []engine.QueueUse
+	Cycles       int64
+	CycleSeconds float64 // in all
+	Tried        int64   // gangs looked at, in all
+	Placed       int64   // tasks given a node, in all
+	Binds        int64   // bindings the API server took
+	BindErrors   int64   // bindings it refused
+	Waiting      int     // gangs with a reason to wait
+}
+
+// New makes a Scheduler for the API server of cfg. The error names what is wrong with the options.
+func New(cfg *rest.Config, o Options) (*Scheduler, error) {
+	if len(o.SchedulerNames) == 0 {
+		o.SchedulerNames = []string{"volcano"}
+	}
+	if o.BindWorkers < 0 {
+		return nil, fmt.Errorf("bind workers: %d is negative", o.BindWorkers)
+	}
+	if o.BindWorkers == 0 {
+		o.BindWorkers = 16
+	}
+	if o.DrainTimeout == 0 {
+		o.DrainTimeout = 30 * time.Second
+	}
+	e, err := engine.New(o.Config, o.Registry)
+	if err != nil {
+		return nil, err
+	}
+	types := runtime.NewScheme()
+	if err := errors.Join(scheme.AddToScheme(types), schedulingv1beta1.AddToScheme(types)); err != nil {
+		return nil, fmt.Errorf("register types: %w", err)
+	}
+	watches, err := cache.New(cfg, cache.Options{Scheme: types, DefaultTransform: cache.TransformStripManagedFields()})
+	if err != nil {
+		return nil, fmt.Errorf("make watch cache: %w", err)
+	}
+	writer, err := client.New(cfg, client.Options{Scheme: types})
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	core := rest.CopyConfig(cfg)
+	core.ContentType, core.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	pods, err := kubernetes.NewForConfig(core)
+	if err != nil {
+		return nil, fmt.Errorf("make pod client: %w", err)
+	}
+	broadcaster := record.NewBroadcaster()
+	s := &Scheduler{
+		options: o, engine: e, cache: watches, client: writer, pods: pods,
+		events:   broadcaster,
+		recorder: broadcaster.NewRecorder(types, corev1.EventSource{Component: "muster"}),
+		mailbox:  newMailbox(),
+		waiting:  map[string]reason.Reason{},
+	}
+	s.binder = newBinder(s)
+	s.statuses = newStatusWriter(s)
+	s.queues = newQueueWriter(s)
+	return s, nil
+}
+
+// NeedLeaderElection says that two schedulers must not run at once.
+func (s *Scheduler) NeedLeaderElection() bool { return true }
+
+// Ready returns nil once everything has been seen and decisions are made.
+func (s *Scheduler) Ready(*http.Request) error {
+	if !s.ready.Load() {
+		return errors.New("scheduler: not leading, or watches are not synced yet")
+	}
+	return nil
+}
+
+// Last returns what was done so far; nil before the first cycle.
+func (s *Scheduler) Last() *Snapshot { return s.last.Load() }
+
+// Start runs until ctx ends and all binds in flight are done.
+func (s *Scheduler) Start(ctx context.Context) error {
+	log := logr.FromContextOrDiscard(ctx).WithName("scheduler")
+	ctx = logr.NewContext(ctx, log)
+	// What is under way when ctx ends is finished with a context of its own.
+	drain, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	if err := s.queues.ensure(ctx); err != nil {
+		return err
+	}
+	s.events.StartRecordingToSink(sink(s.pods))
+	defer s.events.Shutdown()
+	stopped := make(chan error, 1)
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { stopped <- s.cache.Start(watching) }()
+	if err := s.watch(ctx); err != nil {
+		return err
+	}
+	log.Info("watches are synced", "schedulerNames", s.options.SchedulerNames)
+	var workers sync.WaitGroup
+	workers.Go(func() { s.binder.run(drain) })
+	workers.Go(func() { s.statuses.run(drain) })
+	workers.Go(func() { s.queues.run(drain) })
+	s.ready.Store(true)
+	err := s.loop(ctx, stopped)
+	s.ready.Store(false)
+	timer := time.AfterFunc(s.options.DrainTimeout, cancel)
+	defer timer.Stop()
+	s.binder.queue.ShutDownWithDrain()
+	s.statuses.queue.ShutDownWithDrain()
+	s.queues.queue.ShutDownWithDrain()
+	workers.Wait()
+	log.Info("scheduler stopped", "binds", s.binder.bound.Load())
+	return err
+}
+
+func (s *Scheduler) answersTo(name string) bool {
+	return slices.Contains(s.options.SchedulerNames, name)
+}
+
+// loop owns the engine: it takes what has happened, lets the engine decide, and
+// hands the decisions out. It never waits for a write.
+func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
+	var snapshot Snapshot
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-stopped:
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("watch cache stopped: %w", err)
+		case <-s.mailbox.bell:
+		case <-timer.C:
+		}
+		begin := time.Now()
+		s.engine.Apply(s.mailbox.take()...)
+		report := s.engine.Run(begin)
+		s.dispatch(ctx, report)
+		snapshot.Report = report
+		snapshot.Cycles++
+		snapshot.Tried += int64(report.Tried)
+		snapshot.Placed += int64(report.Placed)
+		snapshot.CycleSeconds += time.Since(begin).Seconds()
+		s.publish(snapshot)
+		if next, ok := s.engine.Next(); ok {
+			timer.Reset(max(time.Until(next), 0))
+		}
+	}
+}
+
+func (s *Scheduler) publish(snapshot Snapshot) {
+	snapshot.Queues = s.engine.Queues()
+	snapshot.Binds, snapshot.BindErrors = s.binder.bound.Load(), s.binder.failed.Load()
+	s.mu.Lock()
+	snapshot.Waiting = len(s.waiting)
+	s.mu.Unlock()
+	s.last.Store(&snapshot)
+	s.queues.note(snapshot.Queues)
+}
+
+// dispatch hands out decisions.
+func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
+	log := logr.FromContextOrDiscard(ctx)
+	for _, d := range report.Decisions {
+		switch d := d.(type) {
+		case engine.Bind:
+			log.V(1).Info("Allocate task "+d.Name+" to node "+d.Node, "gang", d.Gang)
+			s.binder.queue.Add(d)
+		case engine.Refuse:
+			if d.Task != "" {
+				log.Info("pod has no PodGroup", "pod", d.Task, "gang", d.Gang, "reason", d.Why.Code)
+				s.statuses.orphan(d)
+				continue
+			}
+			log.Info("PodGroup "+d.Gang+" is pending", "reason", d.Why.Code, "why", d.Why.String())
+			s.wait(d.Gang, &d.Why)
+			s.statuses.refused(d)
+		case engine.Status:
+			log.Info("PodGroup "+d.Gang+" is "+strings.ToLower(string(d.Phase)), "held", d.Held, "min", d.Min, "running", d.Running)
+			if !d.Waits {
+				s.wait(d.Gang, nil)
+			}
+			s.statuses.moved(d)
+		}
+	}
+}
+
+// wait notes why a gang waits; nil: it does not.
+func (s *Scheduler) wait(gang string, why *reason.Reason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if why == nil {
+		delete(s.waiting, gang)
+	} else {
+		s.waiting[gang] = *why
+	}
+}
+
+// Explain serves why a gang waits, under /debug/explain/NAMESPACE/PODGROUP: as
+// JSON when the client accepts only that, else as text.
+func (s *Scheduler) Explain(w http.ResponseWriter, r *http.Request) {
+	gang := strings.TrimPrefix(r.URL.Path, "/debug/explain/")
+	s.mu.Lock()
+	why, ok := s.waiting[gang]
+	s.mu.Unlock()
+	if !ok {
+		http.Error(w, fmt.Sprintf("PodGroup %s does not wait, or does not exist", gang), http.StatusNotFound)
+		return
+	}
+	if !strings.Contains(r.Header.Get("Accept"), "application/json") {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = fmt.Fprintf(w, "PodGroup %s waits, %s: %s\n", gang, why.Code, why)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(struct {
+		Gang string `json:"gang"`
+		Text string `json:"text"`
+		reason.Reason
+	}{gang, why.String(), why})
+}
+
+// watched returns one empty object of every kind that is watched.
+func watched() []client.Object {
+	return []client.Object{
+		&schedulingv1.PriorityClass{}, &corev1.Node{}, &schedulingv1beta1.Queue{}, &schedulingv1beta1.PodGroup{}, &corev1.Pod{},
+	}
+}

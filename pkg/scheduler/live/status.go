@@ -1,0 +1,82 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+)
+
+// verdict is the last that the engine said of one gang.
+type verdict struct {
+	uid    string
+	status engine.Status
+	why    *reason.Reason // nil: it does not wait
+}
+
+// messageLimit bounds a condition's message, in bytes.
+const messageLimit = 1024
+
+// nextStatus returns what a PodGroup's status should be after v. Conditions are
+// one per type, so they stay few however long a gang lives.
+func nextStatus(old schedulingv1beta1.PodGroupStatus, v verdict, now time.Time) schedulingv1beta1.PodGroupStatus {
+	next := *old.DeepCopy()
+	if v.status.Phase != "" {
+		next.Phase = schedulingv1beta1.PodGroupPhase(v.status.Phase)
+		next.Running, next.Succeeded, next.Failed = v.status.Running, v.status.Succeeded, v.status.Failed
+	}
+	switch {
+	case v.why != nil && !v.status.Whole:
+		setCondition(&next, condition(schedulingv1beta1.PodGroupUnschedulableType, corev1.ConditionTrue, string(v.why.Code), message(v)), now)
+		setCondition(&next, condition(schedulingv1beta1.PodGroupScheduled, corev1.ConditionFalse, string(v.why.Code), ""), now)
+	case v.status.Whole:
+		setCondition(&next, condition(schedulingv1beta1.PodGroupScheduled, corev1.ConditionTrue, "Placed", "tasks in gang are ready to be scheduled"), now)
+		setCondition(&next, condition(schedulingv1beta1.PodGroupUnschedulableType, corev1.ConditionFalse, "Placed", ""), now)
+	case v.status.Phase != "":
+		setCondition(&next, condition(schedulingv1beta1.PodGroupUnschedulableType, corev1.ConditionFalse, "Admitted", ""), now)
+	}
+	return next
+}
+
+// message says how many of the minimum wait, and why.
+func message(v verdict) string {
+	text := v.why.String()
+	if v.status.Min > 0 {
+		text = fmt.Sprintf("%d/%d tasks in gang unschedulable: %s", v.status.Min-v.status.Held, v.status.Min, text)
+	}
+	if len(text) > messageLimit {
+		text = text[:messageLimit-3] + "..."
+	}
+	return text
+}
+
+func condition(kind schedulingv1beta1.PodGroupConditionType, status corev1.ConditionStatus, why, text string) schedulingv1beta1.PodGroupCondition {
+	return schedulingv1beta1.PodGroupCondition{Type: kind, Status: status, Reason: why, Message: text}
+}
+
+// setCondition puts c in place of the condition of its type, unless they say the
+// same. A condition that says no is not written where there was none.
+func setCondition(s *schedulingv1beta1.PodGroupStatus, c schedulingv1beta1.PodGroupCondition, now time.Time) {
+	i := slices.IndexFunc(s.Conditions, func(o schedulingv1beta1.PodGroupCondition) bool { return o.Type == c.Type })
+	if i < 0 && c.Status == corev1.ConditionFalse {
+		return
+	}
+	c.LastTransitionTime = metav1.NewTime(now)
+	c.TransitionID = fmt.Sprintf("%x", now.UnixNano())
+	if i < 0 {
+		s.Conditions = append(s.Conditions, c)
+		slices.SortFunc(s.Conditions, func(a, b schedulingv1beta1.PodGroupCondition) int { return cmp.Compare(a.Type, b.Type) })
+		return
+	}
+	if old := s.Conditions[i]; old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
+		return
+	}
+	s.Conditions[i] = c
+}

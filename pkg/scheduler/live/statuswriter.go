@@ -1,0 +1,187 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+)
+
+// statusWorkers is how many status writes go on at once; never two for one object.
+const statusWorkers = 8
+
+// statusWriter writes verdicts to PodGroups, the latest only and only what
+// changed, and to pods that have no PodGroup.
+type statusWriter struct {
+	*Scheduler
+	queue workqueue.TypedRateLimitingInterface[string]
+
+	mu       sync.Mutex
+	verdicts map[string]verdict       // by gang
+	orphans  map[string]engine.Refuse // by pod, to be written
+}
+
+func newStatusWriter(s *Scheduler) *statusWriter {
+	return &statusWriter{
+		Scheduler: s,
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](20*time.Millisecond, 30*time.Second)),
+		verdicts: map[string]verdict{},
+		orphans:  map[string]engine.Refuse{},
+	}
+}
+
+const orphanPrefix = "pod:"
+
+func (w *statusWriter) change(gang, uid string, edit func(*verdict)) {
+	w.mu.Lock()
+	v := w.verdicts[gang]
+	if v.uid != uid {
+		v = verdict{uid: uid}
+	}
+	edit(&v)
+	w.verdicts[gang] = v
+	w.mu.Unlock()
+	w.queue.Add(gang)
+}
+
+func (w *statusWriter) refused(d engine.Refuse) {
+	w.change(d.Gang, d.UID, func(v *verdict) { v.why = &d.Why })
+}
+
+func (w *statusWriter) moved(d engine.Status) {
+	w.change(d.Gang, d.UID, func(v *verdict) {
+		v.status = d
+		if !d.Waits {
+			v.why = nil
+		}
+	})
+}
+
+func (w *statusWriter) orphan(d engine.Refuse) {
+	w.mu.Lock()
+	w.orphans[d.Task] = d
+	w.mu.Unlock()
+	w.queue.Add(orphanPrefix + d.Task)
+}
+
+func (w *statusWriter) forget(gang, uid string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.verdicts[gang].uid == uid {
+		delete(w.verdicts, gang)
+	}
+}
+
+// run works until the queue is shut down and empty.
+func (w *statusWriter) run(ctx context.Context) {
+	var workers sync.WaitGroup
+	for range statusWorkers {
+		workers.Go(func() {
+			for {
+				key, end := w.queue.Get()
+				if end {
+					return
+				}
+				if err := w.write(ctx, key); err != nil {
+					logr.FromContextOrDiscard(ctx).Error(err, "write status", "object", key)
+					w.queue.AddRateLimited(key)
+				} else {
+					w.queue.Forget(key)
+				}
+				w.queue.Done(key)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+func (w *statusWriter) write(ctx context.Context, key string) error {
+	w.mu.Lock()
+	v, gang := w.verdicts[key]
+	refuse, pod := w.orphans[key[min(len(orphanPrefix), len(key)):]]
+	delete(w.orphans, refuse.Task)
+	w.mu.Unlock()
+	switch {
+	case gang:
+		return w.writeGang(ctx, key, v)
+	case pod:
+		return w.writeOrphan(ctx, refuse)
+	default:
+		return nil
+	}
+}
+
+func (w *statusWriter) writeGang(ctx context.Context, key string, v verdict) error {
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	if err != nil {
+		return fmt.Errorf("gang %s: %w", key, err)
+	}
+	var pg schedulingv1beta1.PodGroup
+	if err := w.cache.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &pg); err != nil || string(pg.UID) != v.uid {
+		return client.IgnoreNotFound(err)
+	}
+	next := nextStatus(pg.Status, v, time.Now())
+	if equality.Semantic.DeepEqual(next, pg.Status) {
+		return nil
+	}
+	// The UID in the patch keeps it off a PodGroup that was made anew under the same name.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": v.uid}, "status": next})
+	if err != nil {
+		return fmt.Errorf("gang %s: %w", key, err)
+	}
+	err = w.client.Patch(ctx, pg.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("PodGroup %s: %w", key, err)
+	}
+	if v.why != nil {
+		w.recorder.Event(&pg, corev1.EventTypeWarning, string(schedulingv1beta1.PodGroupUnschedulableType), message(v))
+	} else if v.status.Whole && next.Phase == schedulingv1beta1.PodGroupRunning && pg.Status.Phase != next.Phase {
+		w.recorder.Event(&pg, corev1.EventTypeNormal, string(schedulingv1beta1.PodGroupScheduled), "pod group is ready")
+	}
+	return nil
+}
+
+// writeOrphan tells a pod why nobody places it.
+func (w *statusWriter) writeOrphan(ctx context.Context, d engine.Refuse) error {
+	namespace, name, err := cache.SplitMetaNamespaceKey(d.Task)
+	if err != nil {
+		return fmt.Errorf("pod %s: %w", d.Task, err)
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": d.UID},
+		"status": map[string]any{"conditions": []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			Message: d.Why.String(), LastTransitionTime: metav1.Now(),
+		}}},
+	})
+	if err != nil {
+		return fmt.Errorf("pod %s: %w", d.Task, err)
+	}
+	pod, err := w.pods.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("pod %s: %w", d.Task, err)
+	}
+	w.recorder.Event(pod, corev1.EventTypeWarning, "FailedScheduling", d.Why.String())
+	return nil
+}

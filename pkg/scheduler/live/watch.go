@@ -1,0 +1,132 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/intake"
+)
+
+// watch feeds the mailbox from now on and returns when all that exists already is in it.
+func (s *Scheduler) watch(ctx context.Context) error {
+	for _, obj := range watched() {
+		informer, err := s.cache.GetInformer(ctx, obj)
+		if err != nil {
+			return fmt.Errorf("watch %T: %w; are Muster's CRDs installed?", obj, err)
+		}
+		seen, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(o any) { s.tell(ctx, o, false) },
+			UpdateFunc: func(_, o any) { s.tell(ctx, o, false) },
+			DeleteFunc: func(o any) { s.tell(ctx, o, true) },
+		})
+		if err != nil {
+			return fmt.Errorf("watch %T: %w", obj, err)
+		}
+		if !toolscache.WaitForCacheSync(ctx.Done(), seen.HasSynced) {
+			return fmt.Errorf("watch %T: %w", obj, errors.Join(errors.New("not synced"), ctx.Err()))
+		}
+	}
+	return nil
+}
+
+// tell turns one watch event into engine events.
+func (s *Scheduler) tell(ctx context.Context, o any, gone bool) {
+	if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = last.Obj
+	}
+	switch o := o.(type) {
+	case *corev1.Pod:
+		s.mailbox.put(s.pod(o, gone))
+	case *corev1.Node:
+		if gone {
+			s.mailbox.put(engine.NodeGone{Name: o.Name})
+		} else {
+			s.mailbox.put(engine.NodeSet{Node: intake.Node(o)})
+		}
+	case *schedulingv1beta1.Queue:
+		s.mailbox.put(s.queue(o, gone))
+	case *schedulingv1beta1.PodGroup:
+		s.mailbox.put(s.podGroup(ctx, o, gone))
+	case *schedulingv1.PriorityClass:
+		s.reprioritise(ctx)
+	}
+}
+
+func (s *Scheduler) pod(p *corev1.Pod, gone bool) engine.Event {
+	task, concerns := intake.Pod(p, s.answersTo)
+	if gone || !concerns {
+		return engine.TaskGone{UID: string(p.UID)}
+	}
+	return engine.TaskSet{Task: task}
+}
+
+func (s *Scheduler) queue(q *schedulingv1beta1.Queue, gone bool) engine.Event {
+	if gone {
+		return engine.QueueGone{Name: q.Name}
+	}
+	spec := intake.Queue(q)
+	if spec.Problem != nil {
+		s.recorder.Event(q, corev1.EventTypeWarning, string(spec.Problem.Code), spec.Problem.String())
+	}
+	s.queues.seen(q)
+	return engine.QueueSet{Queue: spec}
+}
+
+func (s *Scheduler) podGroup(ctx context.Context, pg *schedulingv1beta1.PodGroup, gone bool) engine.Event {
+	if gone {
+		key := client.ObjectKeyFromObject(pg).String()
+		s.wait(key, nil)
+		s.statuses.forget(key, string(pg.UID))
+		return engine.GangGone{Key: key, UID: string(pg.UID)}
+	}
+	return engine.GangSet{Gang: s.gang(ctx, pg)}
+}
+
+func (s *Scheduler) gang(ctx context.Context, pg *schedulingv1beta1.PodGroup) model.GangSpec {
+	return intake.PodGroup(pg, s.priority(ctx, pg.Spec.PriorityClassName))
+}
+
+// priority returns the value of a priority class; that of the global default,
+// else 0, when the name is empty or not found.
+func (s *Scheduler) priority(ctx context.Context, name string) int32 {
+	var classes schedulingv1.PriorityClassList
+	if err := s.cache.List(ctx, &classes); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "list priority classes")
+		return 0
+	}
+	var fallback int32
+	for i := range classes.Items {
+		if classes.Items[i].Name == name {
+			return classes.Items[i].Value
+		}
+		if classes.Items[i].GlobalDefault {
+			fallback = classes.Items[i].Value
+		}
+	}
+	return fallback
+}
+
+// reprioritise tells all gangs anew: one of their priority classes changed.
+func (s *Scheduler) reprioritise(ctx context.Context) {
+	if !s.ready.Load() {
+		return
+	}
+	var groups schedulingv1beta1.PodGroupList
+	if err := s.cache.List(ctx, &groups); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "list PodGroups after a priority class changed")
+		return
+	}
+	for i := range groups.Items {
+		s.mailbox.put(engine.GangSet{Gang: s.gang(ctx, &groups.Items[i])})
+	}
+}
