@@ -100,8 +100,12 @@ func (s *Sim) cycle() []string {
 			}
 			out = append(out, fmt.Sprintf("refuse %s: %s", who, d.Why))
 		case engine.Status:
-			out = append(out, fmt.Sprintf("status %s %s held=%d/%d running=%d succeeded=%d failed=%d",
-				d.Gang, d.Phase, d.Held, d.Min, d.Running, d.Succeeded, d.Failed))
+			line := fmt.Sprintf("status %s %s held=%d/%d running=%d succeeded=%d failed=%d",
+				d.Gang, d.Phase, d.Held, d.Min, d.Running, d.Succeeded, d.Failed)
+			if d.Waits {
+				line += " waits"
+			}
+			out = append(out, line)
 		}
 	}
 	if next, ok := s.engine.Next(); ok {
