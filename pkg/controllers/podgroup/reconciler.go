@@ -1,0 +1,193 @@
+package podgroup
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/muster-sh/muster/apis"
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/outcome"
+	"github.com/muster-sh/muster/pkg/workload"
+)
+
+// byController indexes pods and PodGroups by the UID of what controls them.
+const byController = "metadata.controller.uid"
+
+// reconcilesAtOnce is how many workloads of a kind are looked at together.
+const reconcilesAtOnce = 8
+
+// crdPoll is how often a kind that is not installed is looked for.
+const crdPoll = 5 * time.Second
+
+// Setup adds a controller per adapter to mgr; for kinds whose CRD is not
+// installed, as soon as it is.
+func Setup(ctx context.Context, mgr manager.Manager, adapters []workload.Adapter, ours func(schedulerName string) bool) error {
+	for _, obj := range []client.Object{&corev1.Pod{}, &schedulingv1beta1.PodGroup{}} {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, obj, byController, controllerUID); err != nil {
+			return fmt.Errorf("index %T by controller: %w", obj, err)
+		}
+	}
+	for _, a := range adapters {
+		r := &reconciler{
+			client: mgr.GetClient(), adapter: a, ours: ours, told: map[types.UID]string{},
+			do: outcome.Doer{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorderFor("muster-podgroup")},
+		}
+		if err := mgr.Add(waiter{mgr: mgr, reconciler: r}); err != nil {
+			return fmt.Errorf("add controller for %s: %w", a.Kind().Kind, err)
+		}
+	}
+	return nil
+}
+
+func controllerUID(obj client.Object) []string {
+	if c := metav1.GetControllerOf(obj); c != nil {
+		return []string{string(c.UID)}
+	}
+	return nil
+}
+
+// waiter starts a controller once its kind is served.
+type waiter struct {
+	mgr        manager.Manager
+	reconciler *reconciler
+}
+
+// NeedLeaderElection says that only one process may write PodGroups.
+func (waiter) NeedLeaderElection() bool { return true }
+
+// Start waits for the kind, adds its controller, and returns.
+func (w waiter) Start(ctx context.Context) error {
+	kind := w.reconciler.adapter.Kind()
+	log := ctrl.LoggerFrom(ctx).WithValues("kind", kind.Kind)
+	tick := time.NewTicker(crdPoll)
+	defer tick.Stop()
+	for said := false; ; said = true {
+		_, err := w.mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		if err == nil {
+			log.Info("watching workloads")
+			return w.add()
+		}
+		if !meta.IsNoMatchError(err) {
+			log.Error(err, "look for the kind")
+		} else if !said {
+			log.Info("kind is not installed; looking for it again and again", "every", crdPoll)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (w waiter) add() error {
+	r := w.reconciler
+	obj, ok := r.adapter.New().(client.Object)
+	if !ok {
+		return fmt.Errorf("%s is no object", r.adapter.Kind().Kind)
+	}
+	toOwner := handler.EnqueueRequestsFromMapFunc(r.owner)
+	return ctrl.NewControllerManagedBy(w.mgr).
+		Named("podgroup-"+r.adapter.Kind().Resource).
+		For(obj).
+		Watches(&schedulingv1beta1.PodGroup{}, toOwner).
+		Watches(&corev1.Pod{}, toOwner).
+		WithOptions(controller.Options{MaxConcurrentReconciles: reconcilesAtOnce}).
+		Complete(r)
+}
+
+type reconciler struct {
+	client  client.Client
+	adapter workload.Adapter
+	ours    func(string) bool
+	do      outcome.Doer
+
+	mu   sync.Mutex
+	told map[types.UID]string // by PodGroup: the refusal that its workload was last told
+}
+
+// owner maps a pod or PodGroup to the workload of this kind that controls it.
+func (r *reconciler) owner(_ context.Context, obj client.Object) []reconcile.Request {
+	c, kind := metav1.GetControllerOf(obj), r.adapter.Kind()
+	if c == nil || c.Kind != kind.Kind || c.APIVersion != kind.GroupVersion().String() {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: c.Name}}}
+}
+
+// Reconcile looks at one workload, lets Step decide, and has that done.
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	obj, ok := r.adapter.New().(client.Object)
+	if !ok {
+		return reconcile.Result{}, fmt.Errorf("%s is no object", r.adapter.Kind().Kind)
+	}
+	if err := r.client.Get(ctx, req.NamespacedName, obj); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	seen, err := r.observe(ctx, obj)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	out, err := Step(seen, r.adapter, r.ours)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	out.Events = append(out.Events, r.refusals(obj, seen.PodGroups)...)
+	return reconcile.Result{RequeueAfter: out.After}, r.do.Do(ctx, out)
+}
+
+func (r *reconciler) observe(ctx context.Context, obj client.Object) (Observed, error) {
+	seen := Observed{Workload: obj}
+	where := []client.ListOption{client.InNamespace(obj.GetNamespace()), client.MatchingFields{byController: string(obj.GetUID())}}
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, where...); err != nil {
+		return seen, fmt.Errorf("list pods of %s: %w", obj.GetName(), err)
+	}
+	var groups schedulingv1beta1.PodGroupList
+	if err := r.client.List(ctx, &groups, where...); err != nil {
+		return seen, fmt.Errorf("list PodGroups of %s: %w", obj.GetName(), err)
+	}
+	var ns corev1.Namespace
+	if err := r.client.Get(ctx, types.NamespacedName{Name: obj.GetNamespace()}, &ns); client.IgnoreNotFound(err) != nil {
+		return seen, fmt.Errorf("read namespace: %w", err)
+	}
+	seen.Pods, seen.PodGroups = pods.Items, groups.Items
+	seen.NamespaceQueue = ns.Annotations[schedulingv1beta1.QueueNameAnnotation]
+	return seen, nil
+}
+
+// refusals tells the workload, once each, why its PodGroups wait.
+func (r *reconciler) refusals(on apis.Object, groups []schedulingv1beta1.PodGroup) []outcome.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var events []outcome.Event
+	for i := range groups {
+		pg := &groups[i]
+		message := ""
+		for _, c := range pg.Status.Conditions {
+			if c.Type == schedulingv1beta1.PodGroupUnschedulableType && c.Status == corev1.ConditionTrue {
+				message = c.Message
+			}
+		}
+		if message == "" || pg.DeletionTimestamp != nil {
+			delete(r.told, pg.UID)
+		} else if r.told[pg.UID] != message {
+			r.told[pg.UID] = message
+			events = append(events, outcome.Event{On: on, Warning: true, Reason: string(schedulingv1beta1.PodGroupUnschedulableType), Message: message})
+		}
+	}
+	return events
+}
