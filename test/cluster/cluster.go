@@ -65,6 +65,7 @@ type Cluster struct {
 	processes map[string]*process
 	specs     map[string]spec
 	nodes     int
+	muster    string // host:port of its metrics
 }
 
 // readyWithin bounds how long any one component may take to be ready.

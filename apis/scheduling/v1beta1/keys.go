@@ -17,6 +17,8 @@ const (
 	// QueueAllocationGate is the name of a scheduling gate, and of the annotation that asks for it.
 	QueueAllocationGate = "scheduling.volcano.sh/queue-allocation-gate"
 
+	// TaskSpecAnnotation on a pod, as annotation or label, is its role: what minTaskMember counts.
+	TaskSpecAnnotation = "volcano.sh/task-spec"
 	// AnnotationPrefix is shared by the annotations that are copied from a workload to its PodGroup.
 	AnnotationPrefix = "volcano.sh/"
 	// PreemptableAnnotation says whether a pod or PodGroup may be a victim.

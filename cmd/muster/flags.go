@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// settings are the flags of the commands that run.
+type settings struct {
+	kubeconfig     string
+	schedulerNames []string
+	health         string
+	metrics        string
+	profile        bool
+	logs           logSettings
+	elect          bool
+	leaseNamespace string
+	leaseDuration  time.Duration
+	shutdown       time.Duration
+	bindWorkers    int
+	qps            float32
+	burst          int
+}
+
+func (s *settings) register(f *pflag.FlagSet, p parts) {
+	f.StringVar(&s.kubeconfig, "kubeconfig", "", "path of a kubeconfig; empty: $KUBECONFIG, else the pod's own service account, else ~/.kube/config")
+	f.StringSliceVar(&s.schedulerNames, "scheduler-name", []string{"volcano"}, "pod.spec.schedulerName that is ours; may be given more than once")
+	f.StringVar(&s.health, "health-probe-bind-address", ":8081", "host:port of /healthz and /readyz; port 0: any free one; empty: none")
+	f.StringVar(&s.metrics, "metrics-bind-address", ":8080", "host:port of /metrics and /debug/explain/NAMESPACE/PODGROUP; port 0: any free one; empty: none")
+	f.BoolVar(&s.profile, "profiling", false, "serve /debug/pprof beside the metrics")
+	f.StringVar(&s.logs.level, "log-level", "info", "debug, info, warn or error; debug logs every decision")
+	f.StringVar(&s.logs.format, "log-format", "text", "text or json")
+	f.BoolVar(&s.elect, "leader-elect", true, "of several processes let one act at a time")
+	f.StringVar(&s.leaseNamespace, "leader-elect-namespace", "", "namespace of the lease; empty: the pod's own")
+	f.DurationVar(&s.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a leader that fell silent is waited for")
+	f.DurationVar(&s.shutdown, "shutdown-timeout", 30*time.Second, "how long what is under way may take to finish after a signal")
+	f.Float32Var(&s.qps, "kube-api-qps", -1, "API requests per second; negative: no limit but the server's own")
+	f.IntVar(&s.burst, "kube-api-burst", 0, "API requests at once above --kube-api-qps; 0: twice that")
+	if p.scheduler {
+		f.IntVar(&s.bindWorkers, "bind-workers", 16, "bindings written at once")
+	}
+}
+
+// validate names all settings that can't be right.
+func (s *settings) validate() error {
+	var errs []error
+	if len(s.schedulerNames) == 0 {
+		errs = append(errs, errors.New("--scheduler-name: give at least one"))
+	}
+	for _, name := range s.schedulerNames {
+		if name == "" {
+			errs = append(errs, errors.New("--scheduler-name: a name can't be empty"))
+		}
+	}
+	if s.bindWorkers < 0 {
+		errs = append(errs, fmt.Errorf("--bind-workers=%d: give 1 or more", s.bindWorkers))
+	}
+	if s.shutdown <= 0 {
+		errs = append(errs, fmt.Errorf("--shutdown-timeout=%v: give more than 0", s.shutdown))
+	}
+	if s.leaseDuration < 5*time.Second {
+		errs = append(errs, fmt.Errorf("--leader-elect-lease-duration=%v: give 5s or more", s.leaseDuration))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,73 @@
+// Package metrics shows what the scheduler did, under Volcano's names, so that
+// its users' dashboards and alerts work. Values are read from the scheduler's
+// last snapshot when somebody scrapes; nothing is counted twice or kept stale.
+package metrics
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/live"
+)
+
+// New returns a collector over snapshots; last may return nil before the first cycle.
+func New(last func() *live.Snapshot) prometheus.Collector { return collector{last} }
+
+type collector struct{ last func() *live.Snapshot }
+
+// Describe sends nothing: the series depend on the queues there are.
+func (collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the last snapshot.
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	s := c.last()
+	if s == nil {
+		return
+	}
+	send := func(name, help string, kind prometheus.ValueType, value float64) {
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("volcano_"+name, help, nil, nil), kind, value)
+	}
+	send("scheduling_cycles_total", "Scheduling cycles run.", prometheus.CounterValue, float64(s.Cycles))
+	send("scheduling_cycle_seconds_total", "Time spent in scheduling cycles, in seconds.", prometheus.CounterValue, s.CycleSeconds)
+	send("binds_total", "Bindings that the API server took.", prometheus.CounterValue, float64(s.Binds))
+	send("bind_errors_total", "Bindings that the API server refused.", prometheus.CounterValue, float64(s.BindErrors))
+	send("unschedule_job_count", "PodGroups that wait for a reason.", prometheus.GaugeValue, float64(s.Waiting))
+	attempts := prometheus.NewDesc("volcano_schedule_attempts_total", "Gangs looked at (result attempted) and tasks given a node (result placed).", []string{"result"}, nil)
+	out <- prometheus.MustNewConstMetric(attempts, prometheus.CounterValue, float64(s.Tried), "attempted")
+	out <- prometheus.MustNewConstMetric(attempts, prometheus.CounterValue, float64(s.Placed), "placed")
+	for _, q := range s.Queues {
+		if !q.Known {
+			continue
+		}
+		for _, sum := range q.Sums {
+			amount(out, "allocated", q.Name, sum.Resource, sum.Used)
+			if sum.Capability >= 0 {
+				amount(out, "capacity", q.Name, sum.Resource, sum.Capability)
+			}
+		}
+		for _, p := range []model.Phase{model.Inqueue, model.Pending, model.Running, model.Unknown, model.Completed} {
+			desc := prometheus.NewDesc("volcano_queue_pod_group_"+strings.ToLower(string(p))+"_count", "PodGroups of the queue in this phase.", []string{"queue_name"}, nil)
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(q.Phases[p]), q.Name)
+		}
+	}
+}
+
+// amount sends one resource of a queue in the unit that its name says.
+func amount(out chan<- prometheus.Metric, what, queue, name string, value int64) {
+	const help = "What the queue uses or may use of the resource."
+	labels, values := []string{"queue_name"}, []string{queue}
+	suffix := "scalar_resources"
+	switch name {
+	case resource.CPU:
+		suffix = "milli_cpu"
+	case resource.Memory:
+		suffix = "memory_bytes"
+	default:
+		labels, values = append(labels, "resource"), append(values, name)
+	}
+	desc := prometheus.NewDesc("volcano_queue_"+what+"_"+suffix, help, labels, nil)
+	out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), values...)
+}

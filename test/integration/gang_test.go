@@ -1,0 +1,181 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/test/cluster"
+)
+
+// TestRacingGangsAreBoundWholeOrNotAtAll lets 200 gangs race for room for 50 and
+// watches the API server: at rest no gang is half bound, and never is more bound
+// than fits.
+func TestRacingGangsAreBoundWholeOrNotAtAll(t *testing.T) {
+	const nodes, gangs, size, room = 25, 200, 4, 50 // a gang takes half a node: 4 pods of 1 GPU
+	w := newWorld(t, cluster.Config{Nodes: nodes})
+	ns := w.Namespace(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	watching := watchBinds(ctx, t, w, ns, nodes*8)
+
+	var group errgroup.Group
+	group.SetLimit(16)
+	for g := range gangs {
+		name := fmt.Sprintf("gang-%03d", g)
+		w.podGroup(t, ns, name, size, "default")
+		for i := range size {
+			group.Go(func() error {
+				_, err := w.core.CoreV1().Pods(ns).Create(ctx, member(ns, name, i, 1), metav1.CreateOptions{})
+				return err
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func(context.Context) error {
+		if n := watching.total(); n != room*size {
+			return fmt.Errorf("%d pods are bound, want %d", n, room*size)
+		}
+		return nil
+	})
+	quiet := time.NewTimer(3 * time.Second) // rest: nothing more may happen
+	defer quiet.Stop()
+	select {
+	case err := <-watching.broken:
+		t.Fatal(err)
+	case <-quiet.C:
+	}
+	whole := 0
+	for gang, n := range watching.byGang() {
+		if n != size {
+			t.Errorf("%s has %d of %d pods bound", gang, n, size)
+		}
+		whole++
+	}
+	if whole != room {
+		t.Errorf("%d gangs are bound, want %d", whole, room)
+	}
+}
+
+// TestAKilledSchedulerCompletesItsGang kills Muster in the middle of binding.
+func TestAKilledSchedulerCompletesItsGang(t *testing.T) {
+	const size = 100
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w.podGroup(t, ns, "big", size, "default")
+	watching := watchBinds(ctx, t, w, ns, 200)
+	if err := w.Kill(cluster.Muster); err != nil {
+		t.Fatal(err)
+	}
+	for i := range size {
+		if _, err := w.core.CoreV1().Pods(ns).Create(ctx, member(ns, "big", i, 2), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// One worker makes binding slow enough to be hit in the middle.
+	started := make(chan error, 1)
+	go func() { started <- w.StartMuster(ctx, w.binary, "--bind-workers=1") }()
+	for watching.total() < size/4 {
+		select {
+		case <-watching.changed:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("only %d pods were bound", watching.total())
+		}
+	}
+	if err := w.Kill(cluster.Muster); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	n, err := w.bound(ctx, ns, "big")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("killed when %d of %d pods were bound", n, size)
+	if n == size {
+		t.Skip("the machine bound all before the kill came")
+	}
+	// A gang of higher priority must not take what the half gang needs.
+	if err := w.StartMuster(ctx, w.binary); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func(context.Context) error {
+		if n := watching.total(); n != size {
+			return fmt.Errorf("%d of %d pods are bound", n, size)
+		}
+		return nil
+	})
+	eventually(t, func(ctx context.Context) error { return w.inPhase(ctx, ns, "big", schedulingv1beta1.PodGroupRunning) })
+}
+
+// TestBadInputIsCalledOutAndHurtsNobody puts every kind of bad input beside a good gang.
+func TestBadInputIsCalledOutAndHurtsNobody(t *testing.T) {
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	pod := func(gang string, i int) {
+		t.Helper()
+		if _, err := w.core.CoreV1().Pods(ns).Create(t.Context(), member(ns, gang, i, 1), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.podGroup(t, ns, "nowhere", 1, "missing")
+	pod("nowhere", 0)
+	w.podGroup(t, ns, "wide", 3, "default")
+	pod("wide", 0)
+	pod("ghost", 0) // of a PodGroup that does not exist
+	lonely := member(ns, "", 0, 1)
+	lonely.Name, lonely.Annotations = "lonely", nil
+	if err := w.Create(t.Context(), lonely); err != nil {
+		t.Fatal(err)
+	}
+	negative := `{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: negative}, spec: {minMember: 1, minResources: {cpu: "-1"}}}`
+	if err := w.ApplyYAML(t.Context(), ns, negative); err != nil {
+		t.Fatal(err)
+	}
+	pod("negative", 0)
+	w.podGroup(t, ns, "good", 1, "default")
+	pod("good", 0)
+
+	eventually(t, func(ctx context.Context) error { return w.inPhase(ctx, ns, "good", schedulingv1beta1.PodGroupRunning) })
+	for name, want := range map[string]string{
+		"nowhere":  `1/1 tasks in gang unschedulable: queue "missing" does not exist: create it, or name another in spec.queue`,
+		"wide":     `3/3 tasks in gang unschedulable: the gang needs 3, only 1 exist (short 2)`,
+		"negative": `1/1 tasks in gang unschedulable: spec.minResources[cpu] is -1: set it to 0 or more`,
+	} {
+		eventually(t, func(ctx context.Context) error {
+			got, err := w.unschedulable(ctx, ns, name)
+			if err == nil && got != want {
+				err = fmt.Errorf("%s: got %q, want %q", name, got, want)
+			}
+			return err
+		})
+		eventually(t, func(ctx context.Context) error { return w.event(ctx, ns, "PodGroup", name, want) })
+	}
+	for name, want := range map[string]string{
+		"lonely":  "the pod names no PodGroup: set its annotation scheduling.k8s.io/group-name to a PodGroup of its namespace, or create it through a workload that Muster knows",
+		"ghost-0": "PodGroup " + ns + "/ghost does not exist: create it, or correct the pod's annotation scheduling.k8s.io/group-name",
+	} {
+		eventually(t, func(ctx context.Context) error {
+			p, err := w.core.CoreV1().Pods(ns).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			for _, c := range p.Status.Conditions {
+				if c.Type == corev1.PodScheduled && c.Message == want {
+					return nil
+				}
+			}
+			return fmt.Errorf("pod %s: %+v", name, p.Status.Conditions)
+		})
+		eventually(t, func(ctx context.Context) error { return w.event(ctx, ns, "Pod", name, want) })
+	}
+}

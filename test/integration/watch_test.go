@@ -1,0 +1,111 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+)
+
+// binds is what a watch at the API server saw of bindings in one namespace.
+type binds struct {
+	broken  chan error    // told when more is bound than fits
+	changed chan struct{} // rings after a change
+
+	mu   sync.Mutex
+	pods map[string]string // gang by pod that is bound
+}
+
+// watchBinds watches until ctx ends. Pods ask for whole GPUs; never may more than gpus be bound.
+func watchBinds(ctx context.Context, t *testing.T, w *world, namespace string, gpus int64) *binds {
+	t.Helper()
+	b := &binds{broken: make(chan error, 1), changed: make(chan struct{}, 1), pods: map[string]string{}}
+	events, err := w.core.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer events.Stop()
+		var used int64
+		for ev := range events.ResultChan() {
+			p, ok := ev.Object.(*corev1.Pod)
+			if !ok || p.Spec.NodeName == "" || !b.add(p) {
+				continue
+			}
+			q := p.Spec.Containers[0].Resources.Limits["nvidia.com/gpu"]
+			if used += q.Value(); used > gpus {
+				select {
+				case b.broken <- fmt.Errorf("%d GPUs are bound, there are %d", used, gpus):
+				default:
+				}
+			}
+		}
+	}()
+	return b
+}
+
+// add notes a bound pod and reports whether it is new.
+func (b *binds) add(p *corev1.Pod) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, known := b.pods[p.Name]; known {
+		return false
+	}
+	b.pods[p.Name] = p.Annotations[schedulingv1beta1.GroupNameAnnotation]
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+func (b *binds) total() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.pods)
+}
+
+func (b *binds) byGang() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := map[string]int{}
+	for gang := range maps.Values(b.pods) {
+		n[gang]++
+	}
+	return n
+}
+
+// inPhase returns nil when a PodGroup is in a phase.
+func (w *world) inPhase(ctx context.Context, namespace, name string, want schedulingv1beta1.PodGroupPhase) error {
+	var pg schedulingv1beta1.PodGroup
+	if err := w.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pg); err != nil {
+		return err
+	}
+	if pg.Status.Phase != want {
+		return fmt.Errorf("PodGroup %s is %q, want %s: %+v", name, pg.Status.Phase, want, pg.Status.Conditions)
+	}
+	return nil
+}
+
+// event returns nil when an object has an event with that message.
+func (w *world) event(ctx context.Context, namespace, kind, name, message string) error {
+	events, err := w.core.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: "involvedObject.kind=" + kind + ",involvedObject.name=" + name,
+	})
+	if err != nil {
+		return err
+	}
+	for i := range events.Items {
+		if events.Items[i].Message == message {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s %s has %d events, none says %q", kind, name, len(events.Items), message)
+}
