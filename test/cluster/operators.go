@@ -116,9 +116,14 @@ const (
 	trainingWebhook = "validator.training-operator.kubeflow.org"
 )
 
+// mountedCerts is where training-operator looks for certificate files before it
+// starts: a fixed path. That they exist is all that it checks there, so clusters
+// side by side may share it.
+const mountedCerts = "/tmp/k8s-webhook-server/serving-certs"
+
 // startTraining starts training-operator. It waits for its certificate to appear
-// as files in a fixed folder below the temporary one, as a mounted Secret would:
-// outside a pod somebody must put them there.
+// as files, as a mounted Secret would, and serves from those below its temporary
+// folder: outside a pod somebody must put them there.
 func (c *Cluster) startTraining(ctx context.Context, binary string, gang bool) error {
 	secrets := c.client.CoreV1().Secrets(operatorNamespace)
 	_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: trainingSecret}}, metav1.CreateOptions{})
@@ -132,9 +137,6 @@ func (c *Cluster) startTraining(ctx context.Context, binary string, gang bool) e
 	}
 	temp := c.file("training-tmp")
 	certs := filepath.Join(temp, "k8s-webhook-server", "serving-certs")
-	if err := os.MkdirAll(certs, 0o700); err != nil {
-		return fmt.Errorf("make certificate folder: %w", err)
-	}
 	var probe, hook int
 	if err := freePorts(&probe, &hook); err != nil {
 		return err
@@ -156,7 +158,7 @@ func (c *Cluster) startTraining(ctx context.Context, binary string, gang bool) e
 		name: TrainingOperator, path: binary, args: args,
 		env: []string{"TMPDIR=" + temp, "MY_POD_NAMESPACE=" + operatorNamespace},
 		ready: func(ctx context.Context) error {
-			if err := c.copyCerts(ctx, certs); err != nil {
+			if err := c.copyCerts(ctx, certs, mountedCerts); err != nil {
 				return err
 			}
 			return get(ctx, "http://"+health+"/readyz")
@@ -164,21 +166,26 @@ func (c *Cluster) startTraining(ctx context.Context, binary string, gang bool) e
 	})
 }
 
-// copyCerts writes the Secret's certificate files, once the operator has filled it.
-func (c *Cluster) copyCerts(ctx context.Context, to string) error {
+// copyCerts writes the Secret's certificate files to folders, once the operator has filled it.
+func (c *Cluster) copyCerts(ctx context.Context, folders ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	secret, err := c.client.CoreV1().Secrets(operatorNamespace).Get(ctx, trainingSecret, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"ca.crt", "tls.crt", "tls.key"} {
-		data := secret.Data[name]
-		if len(data) == 0 {
-			return fmt.Errorf("secret %s has no %s yet", trainingSecret, name)
-		}
-		if err := os.WriteFile(filepath.Join(to, name), data, 0o600); err != nil {
+	for _, folder := range folders {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
+		}
+		for _, name := range []string{"ca.crt", "tls.crt", "tls.key"} {
+			data := secret.Data[name]
+			if len(data) == 0 {
+				return fmt.Errorf("secret %s has no %s yet", trainingSecret, name)
+			}
+			if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -66,14 +66,12 @@ func (c *Cycle) Admit(g *model.Gang) {
 // trace and says why.
 func (c *Cycle) Try(g *model.Gang) {
 	e, en := c.engine, c.engine.entries[g]
-	if _, expected := e.timers[en]; expected {
-		if g.Counts.Alive() < g.Min && g.Counts.Placed == 0 {
-			e.timers[en] = c.Now.Add(e.config.PromiseFor)
-			c.content(en)
-			return
-		}
-		e.unpromise(en)
+	if lacks(g) && !nothingToDo(g) && !en.impatient {
+		e.timers[en] = c.Now.Add(e.config.PatienceFor)
+		c.content(en)
+		return
 	}
+	e.unpromise(en)
 	if nothingToDo(g) {
 		c.content(en)
 		return
@@ -108,6 +106,17 @@ func nothingToDo(g *model.Gang) bool {
 	n := g.Counts
 	ended := n.Waiting+n.Gated+n.Placed+n.Releasing == 0 && n.All() > 0
 	return ended || (n.Waiting == 0 && n.Gated == 0 && g.Whole())
+}
+
+// lacks reports whether fewer tasks exist than a gang needs: others may be on
+// the way, as when a workload is made, scaled or restarted.
+func lacks(g *model.Gang) bool {
+	for i := range g.Roles {
+		if r := &g.Roles[i]; r.Alive() < r.Min {
+			return true
+		}
+	}
+	return g.Counts.Alive() < g.Min
 }
 
 // content notes that a gang lacks nothing now; only its own change wakes it.

@@ -27,9 +27,10 @@ type Action interface {
 type Config struct {
 	Actions []Action         // run in this order
 	Tiers   [][]PluginConfig // the plugins, first tier first
-	// PromiseFor bounds how long room stays promised to a gang of which no
-	// further task comes; 0: ten seconds.
-	PromiseFor time.Duration
+	// PatienceFor is how long a gang that lacks tasks is waited for, after the
+	// last sign of life, before that is called out and room promised to it is
+	// given back; 0: ten seconds.
+	PatienceFor time.Duration
 	// OrphansAfter is how long a pod may be without a PodGroup before that is
 	// called out; 0: five seconds.
 	OrphansAfter time.Duration
@@ -52,7 +53,7 @@ type Engine struct {
 	entries map[*model.Gang]*entry
 	parked  []*entry
 	orphans []orphan
-	timers  map[*entry]time.Time // when a promise ends
+	timers  map[*entry]time.Time // when patience with a gang ends
 	heap    []candidate          // memory used again from placement to placement
 }
 
@@ -75,14 +76,14 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 	if len(config.Actions) == 0 {
 		errs = append(errs, errors.New("actions: there are none; name at least allocate"))
 	}
-	if config.PromiseFor < 0 || config.OrphansAfter < 0 {
-		errs = append(errs, fmt.Errorf("promiseFor %v, orphansAfter %v: a duration can't be negative", config.PromiseFor, config.OrphansAfter))
+	if config.PatienceFor < 0 || config.OrphansAfter < 0 {
+		errs = append(errs, fmt.Errorf("patienceFor %v, orphansAfter %v: a duration can't be negative", config.PatienceFor, config.OrphansAfter))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if config.PromiseFor == 0 {
-		config.PromiseFor = 10 * time.Second
+	if config.PatienceFor == 0 {
+		config.PatienceFor = 10 * time.Second
 	}
 	if config.OrphansAfter == 0 {
 		config.OrphansAfter = 5 * time.Second
@@ -101,7 +102,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 func (e *Engine) Run(now time.Time) Report {
 	c := &Cycle{engine: e, World: e.World, Now: now}
 	e.filterNewClasses()
-	e.expirePromises(now)
+	e.losePatience(now)
 	c.changed = e.takeChanged()
 	c.waiting = e.wake()
 	for _, a := range e.config.Actions {

@@ -229,7 +229,7 @@ func TestAParkedGangIsNotTriedAgainForNothing(t *testing.T) {
 
 func TestAConfigurationNamesAllItsFaults(t *testing.T) {
 	config := conf.Default()
-	config.PromiseFor = -1
+	config.PatienceFor = -1
 	config.Tiers = append(config.Tiers, []engine.PluginConfig{
 		{Name: "nosuch"},
 		{Name: "binpack", Args: map[string]string{"binpack.cpu": "x", "weight": "1"}},
@@ -238,7 +238,7 @@ func TestAConfigurationNamesAllItsFaults(t *testing.T) {
 	want := `tier 3: plugin "nosuch" is unknown; there are binpack, gang, predicates, priority
 tier 3: plugin "binpack": argument binpack.cpu is "x": give a whole number of 0 or more
 argument weight is unknown: arguments begin with binpack.
-promiseFor -1ns, orphansAfter 0s: a duration can't be negative`
+patienceFor -1ns, orphansAfter 0s: a duration can't be negative`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

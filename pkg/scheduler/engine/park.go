@@ -16,6 +16,8 @@ type entry struct {
 	wakes model.Change   // what could lift the refusal
 	last  Status         // as last reported
 	phase model.Phase
+	// impatient is set when no further task came for too long; see Config.PatienceFor.
+	impatient bool
 }
 
 // orphan is a pod that asks for our scheduler without a gang that exists.
@@ -44,6 +46,7 @@ func (e *Engine) takeChanged() []*entry {
 			en.phase, en.told, en.last = g.Phase, "", Status{}
 		}
 		en.wakes |= model.GangChanged
+		en.impatient = false
 		changed = append(changed, en)
 	}
 	return changed
@@ -78,7 +81,7 @@ func (e *Engine) wake() []*entry {
 // none has come for a while.
 func (e *Engine) promise(en *entry, now time.Time) {
 	e.World.Promise(en.gang, e.World.Resources.Vector(en.gang.MinResources))
-	e.timers[en] = now.Add(e.config.PromiseFor)
+	e.timers[en] = now.Add(e.config.PatienceFor)
 }
 
 func (e *Engine) unpromise(en *entry) {
@@ -86,12 +89,13 @@ func (e *Engine) unpromise(en *entry) {
 	delete(e.timers, en)
 }
 
-// expirePromises takes back the promises whose time is over. The order does
-// not matter: promises are sums.
-func (e *Engine) expirePromises(now time.Time) {
+// losePatience takes back what was promised to gangs whose tasks do not come,
+// and wakes them to be refused. The order does not matter: promises are sums.
+func (e *Engine) losePatience(now time.Time) {
 	for en, deadline := range e.timers {
 		if !now.Before(deadline) {
 			e.unpromise(en)
+			en.impatient = true
 			en.wakes |= model.GangChanged
 		}
 	}
