@@ -38,7 +38,7 @@ Kubeflow jobs that Muster has an adapter for.`,
 		run("all", "Run the scheduler and the controllers in one process", parts{scheduler: true, controllers: true}),
 		run("scheduler", "Run the scheduler", parts{scheduler: true}),
 		run("controllers", "Run the controllers that derive PodGroups from workloads", parts{controllers: true}),
-		manifests(),
+		manifestsCommand(),
 	)
 	return cmd
 }

@@ -1,0 +1,13 @@
+package v1alpha1
+
+// Labels and annotations on the pods of a Job. The role of a pod is scheduling's TaskSpecAnnotation.
+const (
+	TaskIndex        = "volcano.sh/task-index"
+	JobNameKey       = "volcano.sh/job-name"
+	JobNamespaceKey  = "volcano.sh/job-namespace"
+	QueueNameKey     = "volcano.sh/queue-name"
+	JobVersion       = "volcano.sh/job-version"
+	JobRetryCountKey = "volcano.sh/job-retry-count"
+	PodTemplateKey   = "volcano.sh/template-uid" // <job>-<task>
+	PartitionIDKey   = "volcano.sh/partition-id"
+)

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/muster-sh/muster/pkg/manifests"
+)
+
+func TestGeneratedFilesAreFresh(t *testing.T) {
+	const root = "../.."
+	files, err := manifests.Files(root, generated())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale, err := manifests.Stale(root, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(stale) > 0 {
+		t.Errorf("stale: %s; run `make generate`", strings.Join(stale, ", "))
+	}
+}
+
+func TestWrongFlagsAreAllNamed(t *testing.T) {
+	cmd := root()
+	cmd.SetArgs([]string{"scheduler", "--bind-workers=-1", "--shutdown-timeout=0s", "--scheduler-name=", "--leader-elect-lease-duration=1s"})
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	err := cmd.ExecuteContext(t.Context())
+	if err == nil {
+		t.Fatal("wrong flags were accepted")
+	}
+	for _, flag := range []string{"--bind-workers=-1", "--shutdown-timeout=0s", "--scheduler-name", "--leader-elect-lease-duration=1s"} {
+		if !strings.Contains(err.Error(), flag) {
+			t.Errorf("%v does not name %s", err, flag)
+		}
+	}
+}
+
+func TestLogSettingsNameWhatIsWrong(t *testing.T) {
+	for _, s := range []logSettings{{"loud", "text"}, {"info", "xml"}} {
+		if _, err := s.handler(io.Discard); err == nil || !strings.Contains(err.Error(), "give ") {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}
