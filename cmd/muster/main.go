@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -48,11 +49,11 @@ func version() string {
 	if !ok {
 		return "unknown"
 	}
-	text := info.Main.Version + " " + info.GoVersion
+	text := []string{info.Main.Version, info.GoVersion}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
-			text += " " + s.Value
+			text = append(text, s.Value)
 		}
 	}
-	return text
+	return strings.Join(text, " ")
 }

@@ -4,6 +4,8 @@ package kubeflow
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	kubeflowv1 "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
@@ -94,6 +96,7 @@ func (r row[T, P]) Gangs(obj apis.Object) ([]workload.Gang, error) {
 	var least int32
 	for _, p := range parts {
 		n := p.Replicas
+		//muster:anyorder a minimum
 		for role, few := range s.elastic {
 			if strings.EqualFold(role, p.Role) {
 				n = min(n, max(few, 0))
@@ -110,7 +113,8 @@ func (r row[T, P]) Gangs(obj apis.Object) ([]workload.Gang, error) {
 func (r row[T, P]) parts(s spec) []workload.Part {
 	var parts []workload.Part
 	for _, role := range r.roles {
-		for name, replica := range s.replicas {
+		for _, name := range slices.Sorted(maps.Keys(s.replicas)) {
+			replica := s.replicas[name]
 			if replica == nil || !strings.EqualFold(string(name), role) || !r.ours(replica.Template.Spec.SchedulerName) {
 				continue
 			}

@@ -6,6 +6,7 @@ package manifests
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,9 +136,7 @@ func roles(c Component, namespace string) ([]byte, error) {
 	}
 	object := func(api, kind string, namespaced bool, fields map[string]any) map[string]any {
 		o := map[string]any{"apiVersion": api, "kind": kind, "metadata": meta(namespaced)}
-		for k, v := range fields {
-			o[k] = v
-		}
+		maps.Copy(o, fields)
 		return o
 	}
 	const rbac = "rbac.authorization.k8s.io"

@@ -43,7 +43,7 @@ func (w *World) SetTask(s TaskSpec) *Task {
 		w.put(t)
 	}
 	bucket, node := w.stand(t, s)
-	same := s.Gang == t.TaskSpec.Gang && s.Role == t.Role && s.Shape.Key == t.Class.Shape.Key
+	same := t.belongs(s)
 	if same && bucket == t.Bucket && node == t.On && s.Running == t.Running && s.Ended == t.Ended {
 		t.TaskSpec = s
 		return t
@@ -64,6 +64,11 @@ func (w *World) SetTask(s TaskSpec) *Task {
 	}
 	w.touch(t.Gang)
 	return t
+}
+
+// belongs reports whether s has a task in the same gang, role and class as before.
+func (t *Task) belongs(s TaskSpec) bool {
+	return s.Gang == t.TaskSpec.Gang && s.Role == t.Role && s.Shape.Key == t.Class.Shape.Key
 }
 
 // DropTask forgets a task.

@@ -129,15 +129,15 @@ func (s *Sim) gang(w words) error {
 	if err != nil {
 		return err
 	}
-	least, err := w.number("min", 0)
+	least, err := w.number("min")
 	if err != nil {
 		return err
 	}
-	priority, err := w.number("priority", 0)
+	priority, err := w.number("priority")
 	if err != nil {
 		return err
 	}
-	count, err := w.number("tasks", 0)
+	count, err := w.number("tasks")
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (s *Sim) make(gang, role string, count int, w words) error {
 	if err != nil {
 		return err
 	}
-	priority, err := w.number("priority", 0)
+	priority, err := w.number("priority")
 	if err != nil {
 		return err
 	}

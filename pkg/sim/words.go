@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,7 @@ type words struct {
 
 func split(line string) words {
 	w := words{named: map[string]string{}}
-	for _, f := range strings.Fields(line) {
+	for f := range strings.FieldsSeq(line) {
 		if k, v, ok := strings.Cut(f, "="); ok {
 			w.named[k] = v
 			w.order = append(w.order, k)
@@ -37,20 +38,13 @@ func (w words) at(i int) string {
 	return ""
 }
 
-func (w words) has(word string) bool {
-	for _, p := range w.plain {
-		if p == word {
-			return true
-		}
-	}
-	return false
-}
+func (w words) has(word string) bool { return slices.Contains(w.plain, word) }
 
-// number reads the number under key; fallback when it is not there.
-func (w words) number(key string, fallback int64) (int64, error) {
+// number reads the number under key; 0 when it is not there.
+func (w words) number(key string) (int64, error) {
 	v, ok := w.named[key]
 	if !ok {
-		return fallback, nil
+		return 0, nil
 	}
 	n, err := strconv.ParseInt(v, 10, 32)
 	if err != nil {

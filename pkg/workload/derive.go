@@ -74,6 +74,7 @@ func minResources(parts []Part, roles []Role) corev1.ResourceList {
 		if roles[i].Min == 0 {
 			continue
 		}
+		//muster:anyorder a sum per name
 		for name, q := range Requests(p.Template) {
 			total := sum[name]
 			for range roles[i].Min {
@@ -93,6 +94,7 @@ func Requests(template *corev1.PodTemplateSpec) corev1.ResourceList {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			r := &containers[i].Resources
+			//muster:anyorder a copy from map to map
 			for name, q := range r.Limits {
 				if _, asked := r.Requests[name]; asked {
 					continue

@@ -45,37 +45,46 @@ func recipes() map[string]recipe {
 	}
 }
 
+// Build builds those of the named binaries that this machine does not have yet,
+// and tells which step of how many it is at.
+func Build(ctx context.Context, out io.Writer, names ...string) error {
+	var missing []string
+	for _, name := range names {
+		_, path, err := locate(name)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(path); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	for i, name := range missing {
+		if _, err := binary(ctx, name, fmt.Sprintf("[%d/%d] ", i+1, len(missing)), out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Binary returns the path of a binary, building it when this machine has none
 // yet of these sources and versions. A first build of the control plane takes
-// about ten minutes on two cores; progress is told once a second on a terminal,
-// every 15 seconds elsewhere. Callers at the same time wait for one another.
+// about ten minutes on two cores. Callers at the same time wait for one another.
 func Binary(ctx context.Context, name string, out io.Writer) (string, error) {
-	r, ok := recipes()[name]
-	if !ok {
-		return "", fmt.Errorf("binary %q is unknown", name)
-	}
-	root, err := Root()
+	return binary(ctx, name, "", out)
+}
+
+func binary(ctx context.Context, name, step string, out io.Writer) (string, error) {
+	source, path, err := locate(name)
 	if err != nil {
 		return "", err
 	}
-	source := filepath.Join(root, "test", "cluster", r.module)
-	key, err := fingerprint(source)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find cache folder: %w", err)
-	}
-	dir := filepath.Join(cache, "muster", "bin", name+"-"+key)
-	path := filepath.Join(dir, name)
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", fmt.Errorf("make cache folder: %w", err)
 	}
-	unlock, err := lock(ctx, filepath.Join(dir, "lock"))
+	unlock, err := lock(ctx, filepath.Join(filepath.Dir(path), "lock"))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
@@ -83,48 +92,36 @@ func Binary(ctx context.Context, name string, out io.Writer) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	if err := build(ctx, r, source, dir, name, out); err != nil {
+	j := &job{recipe: recipes()[name], name: name, source: source, path: path}
+	stop := newProgress(out).tick(func() string { return step + "building " + name + ", once per version: " + j.state() })
+	err = j.build(ctx)
+	stop()
+	if err != nil {
 		return "", fmt.Errorf("build %s: %w", name, err)
 	}
 	return path, nil
 }
 
-// build compiles into dir, the binary last and by renaming, so that what is there is whole.
-func build(ctx context.Context, r recipe, source, dir, name string, out io.Writer) error {
-	p := &progress{out: out, start: time.Now()}
-	stop := p.tick("building " + name + " (once per version)")
-	defer stop()
-	if r.crdModule != "" {
-		from, err := command(ctx, source, "list", "-m", "-f", "{{.Dir}}", r.crdModule)
-		if err != nil {
-			return err
-		}
-		if err := os.RemoveAll(filepath.Join(dir, "crds")); err != nil {
-			return err
-		}
-		if err := copyCRDs(filepath.Join(strings.TrimSpace(from), r.crdFolder), filepath.Join(dir, "crds")); err != nil {
-			return err
-		}
+// locate returns where a binary's nested module is and where the built binary belongs.
+func locate(name string) (source, path string, err error) {
+	r, ok := recipes()[name]
+	if !ok {
+		return "", "", fmt.Errorf("binary %q is unknown", name)
 	}
-	const version = "k8s.io/component-base/version."
-	flags := fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=1 -X %[1]sgitMinor=37 -X %[1]sgitTreeState=clean", version, kubernetesVersion)
-	if _, err := command(ctx, source, "build", "-ldflags", flags, "-o", filepath.Join(dir, "new"), r.pkg); err != nil {
-		return err
+	root, err := Root()
+	if err != nil {
+		return "", "", err
 	}
-	return os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, name))
-}
-
-// command runs the go command without cgo, as all of the project's builds do, so that they share one cache.
-func command(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(stderr.String()))
+	source = filepath.Join(root, "test", "cluster", r.module)
+	key, err := fingerprint(source)
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", name, err)
 	}
-	return stdout.String(), nil
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", "", fmt.Errorf("find cache folder: %w", err)
+	}
+	return source, filepath.Join(cache, "muster", "bin", name+"-"+key, name), nil
 }
 
 // fingerprint is equal for equal sources, dependencies and compilers.
@@ -146,28 +143,37 @@ func fingerprint(source string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:12], nil
 }
 
-// lock waits for the exclusive lock on a file. The kernel lifts it when the holder dies.
+// lock waits for the exclusive lock on a file.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		held, err := tryLock(path)
+		if err == nil {
+			return func() { _ = held.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// tryLock takes the exclusive lock on a file of an existing folder, or fails with
+// EWOULDBLOCK. Closing the file lifts it, and so does the death of the holder.
+func tryLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = f.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), f.Close())
-		case <-tick.C:
-		}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
+	return f, nil
 }
 
 // Root is the folder of Muster's sources, found upwards from the working folder.
@@ -185,24 +191,4 @@ func Root() (string, error) {
 			return "", fmt.Errorf("%s is not inside Muster's source tree, whose modules are needed to build the control plane", dir)
 		}
 	}
-}
-
-func copyCRDs(from, to string) error {
-	files, err := filepath.Glob(filepath.Join(from, "kubeflow.org_*.yaml"))
-	if err != nil || len(files) == 0 {
-		return errors.Join(fmt.Errorf("no CRDs in %s", from), err)
-	}
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		return err
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(to, filepath.Base(file)), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

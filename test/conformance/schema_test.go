@@ -109,6 +109,12 @@ func compare(t *testing.T, path string, want, have *apiextensionsv1.JSONSchemaPr
 	if w, h := bounds(want), bounds(have); w != h {
 		t.Errorf("%s: bounds %s, want %s", path, h, w)
 	}
+	compareRules(t, path, want, have)
+	compareChildren(t, path, want, have)
+}
+
+func compareRules(t *testing.T, path string, want, have *apiextensionsv1.JSONSchemaProps) {
+	t.Helper()
 	for _, rule := range want.XValidations {
 		if !slices.ContainsFunc(have.XValidations, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == rule.Rule }) {
 			t.Errorf("%s: rule %q is missing", path, rule.Rule)
@@ -119,6 +125,10 @@ func compare(t *testing.T, path string, want, have *apiextensionsv1.JSONSchemaPr
 			t.Errorf("%s: %s is required, upstream does not require it", path, name)
 		}
 	}
+}
+
+func compareChildren(t *testing.T, path string, want, have *apiextensionsv1.JSONSchemaProps) {
+	t.Helper()
 	for name, w := range want.Properties {
 		h, ok := have.Properties[name]
 		if !ok {

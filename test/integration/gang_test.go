@@ -95,7 +95,7 @@ func TestAKilledSchedulerCompletesItsGang(t *testing.T) {
 	if err := w.Kill(cluster.Muster); err != nil {
 		t.Fatal(err)
 	}
-	<-started
+	_ = <-started // ready or killed before that
 	n, err := w.bound(ctx, ns, "big")
 	if err != nil {
 		t.Fatal(err)

@@ -64,6 +64,7 @@ func (g *Guarantee) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes each part the way it was read.
 func (g Guarantee) MarshalJSON() ([]byte, error) {
 	out := map[string]any{}
+	//muster:anyorder a copy from map to map
 	for name, quantity := range g.Flat {
 		out[string(name)] = quantity
 	}

@@ -43,6 +43,7 @@ func Setup(ctx context.Context, mgr manager.Manager, adapters []workload.Adapter
 	for _, a := range adapters {
 		r := &reconciler{
 			client: mgr.GetClient(), adapter: a, ours: ours, told: map[types.UID]string{},
+			//nolint:staticcheck // core events, not events.k8s.io: they say how often, and need no second right
 			do: outcome.Doer{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorderFor("muster-podgroup")},
 		}
 		if err := mgr.Add(waiter{mgr: mgr, reconciler: r}); err != nil {

@@ -124,6 +124,7 @@ func (e *Engine) Next() (time.Time, bool) {
 			next = t
 		}
 	}
+	//muster:anyorder a minimum
 	for _, t := range e.timers {
 		earlier(t)
 	}

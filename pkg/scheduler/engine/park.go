@@ -92,6 +92,7 @@ func (e *Engine) unpromise(en *entry) {
 // losePatience takes back what was promised to gangs whose tasks do not come,
 // and wakes them to be refused. The order does not matter: promises are sums.
 func (e *Engine) losePatience(now time.Time) {
+	//muster:anyorder promises are sums
 	for en, deadline := range e.timers {
 		if !now.Before(deadline) {
 			e.unpromise(en)

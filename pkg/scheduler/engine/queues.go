@@ -37,6 +37,7 @@ func (e *Engine) Queues() []QueueUse {
 			}
 		}
 	}
+	//muster:anyorder a count
 	for g, en := range e.entries {
 		if g.Queue != nil {
 			uses[g.Queue.ID].Phases[en.phase]++

@@ -21,6 +21,7 @@ import (
 // Resources turns a Kubernetes list into one of ours. Fractions of a unit round up.
 func Resources(l corev1.ResourceList) resource.List {
 	amounts := make(map[string]int64, len(l))
+	//muster:anyorder a copy from map to map
 	for name, q := range l {
 		amounts[string(name)] = units(name, q)
 	}
@@ -51,9 +52,8 @@ func Queue(q *schedulingv1beta1.Queue) model.QueueSpec {
 	if spec.Parent == "" && q.Name != schedulingv1beta1.RootQueue {
 		spec.Parent = schedulingv1beta1.RootQueue
 	}
-	switch q.Status.State {
-	case schedulingv1beta1.QueueStateClosed, schedulingv1beta1.QueueStateClosing:
-		spec.Closed = string(q.Status.State)
+	if s := q.Status.State; s == schedulingv1beta1.QueueStateClosed || s == schedulingv1beta1.QueueStateClosing {
+		spec.Closed = string(s)
 	}
 	spec.Problem = negative("Queue", q.Name, "spec.capability", spec.Capability)
 	return spec

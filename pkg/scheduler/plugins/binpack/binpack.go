@@ -66,7 +66,7 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 		name, ok := strings.CutPrefix(key, "binpack.")
 		switch {
 		case !ok:
-			errs = append(errs, fmt.Errorf("argument %s is unknown: arguments begin with binpack.", key))
+			errs = append(errs, fmt.Errorf("argument %s is unknown: arguments begin with %q", key, "binpack."))
 		case name == "weight":
 			p.weight = number(key, 1)
 		case name != "resources" && !strings.HasPrefix(name, "resources."):
