@@ -1,0 +1,113 @@
+# All builds are without cgo and with the same flags, so that they share one cache.
+export CGO_ENABLED := 0
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+TOOL := go tool -modfile=go.tools.mod
+CLUSTER := ./test/cluster/cmd/cluster
+NESTED := test/compat
+
+# What the targets below take: make demo DEMO_FLAGS=--keep, make up NODES=50.
+DEMO_FLAGS ?=
+NAME ?= default
+NODES ?= 20
+GPUS ?= 8
+OPERATORS ?= training
+COUNT ?= 6
+BENCH ?= .
+FUZZTIME ?= 30s
+TIMES ?= 20
+PKG ?= ./...
+
+# Packages that need a control plane, and those that need none.
+INTEGRATION := ./test/cluster/... ./test/integration/...
+unit = $$(go list ./... | grep -v -e /test/cluster -e /test/integration)
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-17s %s\n", $$1, $$2 }'
+
+.PHONY: build
+build: ## compile bin/muster
+	go build -o bin/muster ./cmd/muster
+
+.PHONY: generate
+generate: ## write deepcopy code, CRDs, roles, chart templates and docs tables
+	$(TOOL) controller-gen object crd:maxDescLen=0,generateEmbeddedObjectMeta=true 'paths={./apis/batch/...,./apis/flow/...}' output:crd:dir=config/crd
+	$(TOOL) controller-gen object crd:generateEmbeddedObjectMeta=true 'paths={./apis/bus/...,./apis/nodeinfo/...,./apis/scheduling/...,./apis/topology/...}' output:crd:dir=config/crd
+	go run ./cmd/muster manifests
+	MUSTER_UPDATE=1 go test -count=1 -run TestTheImportTableIsInTheDocs ./pkg
+
+.PHONY: verify
+verify: fmt-check lint tidy-check ## fail when something is stale, unformatted, untidy or against a rule
+	@before=$$({ git diff; git status --porcelain; } | git hash-object --stdin); \
+	$(MAKE) --no-print-directory generate; \
+	after=$$({ git diff; git status --porcelain; } | git hash-object --stdin); \
+	if [ "$$before" != "$$after" ]; then git status --short; echo "generated files were stale; commit what make generate wrote"; exit 1; fi
+	go test ./pkg ./cmd/muster
+
+.PHONY: fmt
+fmt: ## format all Go files and apply the modernizers
+	go fix ./...
+	$(TOOL) golangci-lint fmt ./...
+
+.PHONY: fmt-check
+fmt-check:
+	@$(TOOL) golangci-lint fmt --diff ./...
+
+.PHONY: lint
+lint: ## run the linters of .golangci.yml
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: tidy-check
+tidy-check:
+	@for dir in . $(NESTED); do (cd $$dir && go mod tidy -diff) || { echo "$$dir: run go mod tidy"; exit 1; }; done
+
+.PHONY: test
+test: test-unit test-integration ## run all tests; the first run builds a control plane and operators, in a quarter of an hour on two cores
+
+.PHONY: test-unit
+test-unit: ## run the tests that need no control plane, those of nested modules too
+	@for dir in $(NESTED); do echo "# $$dir"; (cd $$dir && go test ./...); done
+	go test $(unit)
+
+.PHONY: test-integration
+test-integration: ## run the tests against a real API server and real operators
+	go run $(CLUSTER) build
+	go test -p 1 -timeout 30m $(INTEGRATION)
+
+.PHONY: bench
+bench: ## run the benchmarks so that benchstat can compare: BENCH=regexp COUNT=6
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./pkg/...
+
+.PHONY: bench-smoke
+bench-smoke: ## run each benchmark once, to see that it works
+	go test -run '^$$' -bench . -benchtime 1x ./pkg/...
+
+.PHONY: fuzz
+fuzz: ## run each fuzz test for FUZZTIME=30s, and the properties on many more worlds
+	@for pkg in $$(go list ./apis/... ./integrations/... ./pkg/...); do \
+	for name in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+	go test -count 1 ./pkg/scheduler/engine -rapid.checks=10000
+
+.PHONY: deflake
+deflake: ## run tests many times in random order: PKG=./pkg/... TIMES=20
+	go test -count $(TIMES) -shuffle on -failfast $(PKG)
+
+.PHONY: demo
+demo: build ## watch a PyTorchJob be scheduled on a real control plane; DEMO_FLAGS=--keep leaves it up
+	go run ./test/demo --muster bin/muster $(DEMO_FLAGS)
+
+.PHONY: up
+up: build ## bring a cluster up and leave it: NAME=default NODES=20 GPUS=8 OPERATORS=training,mpi
+	go run $(CLUSTER) up --name $(NAME) --nodes $(NODES) --gpus $(GPUS) --operators $(OPERATORS)
+
+.PHONY: down
+down: ## take that cluster down: NAME=default
+	go run $(CLUSTER) down --name $(NAME)
+
+.PHONY: clean
+clean: ## remove what was built in this tree; control planes stay in the user's cache
+	rm -rf bin
