@@ -5,7 +5,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 TOOL := go tool -modfile=go.tools.mod
-CLUSTER := ./test/cluster/cmd/cluster
+CLUSTER := ./test/cluster/musterup
 NESTED := test/compat
 
 # What the targets below take: make demo DEMO_FLAGS=--keep, make up NODES=50.
