@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,12 +25,13 @@ import (
 
 // Config says what to bring up. The zero value is a control plane without nodes.
 type Config struct {
-	Name      string      // folder of the cluster's state; empty: a temporary one
+	Name      string      // clusters of different names stand side by side; empty: one that leaves no trace
 	Nodes     int         // simulated nodes
 	Node      NodeProfile // what each node has
 	Operators []Operator  // real operators to start
 	CRDs      []string    // files or folders with CRDs, applied before operators start
-	Progress  io.Writer   // told what goes on; nil: nobody
+	Muster    string      // muster's binary, started last as by [Cluster.StartMuster]; empty: none
+	Progress  io.Writer   `json:"-"` // told what goes on; nil: nobody
 }
 
 // NodeProfile is what a simulated node has. The zero value of each field is replaced by the value in brackets.
@@ -53,11 +55,11 @@ type Operator struct {
 type Cluster struct {
 	config     Config
 	dir        string
-	temporary  bool
+	release    func() // gives the name back
 	kubeconfig string
 	rest       *rest.Config
 	client     kubernetes.Interface
-	nursery    *nursery
+	nursery    *nursery // nil: another process owns the cluster
 	progress   *progress
 	ports      ports
 
@@ -66,6 +68,7 @@ type Cluster struct {
 	specs     map[string]spec
 	nodes     int
 	muster    string // host:port of its metrics
+	ready     bool   // all that was asked for is up
 }
 
 // readyWithin bounds how long any one component may take to be ready.
@@ -73,28 +76,49 @@ const readyWithin = 60 * time.Second
 
 // Up brings a cluster up. Its children die with this process, however it ends.
 func Up(ctx context.Context, cfg Config) (*Cluster, error) {
-	p := &progress{out: cfg.Progress, start: time.Now()}
-	binary, err := Binary(ctx, ControlPlane, cfg.Progress)
-	if err != nil {
+	if err := cfg.build(ctx); err != nil {
 		return nil, err
 	}
+	sweep()
 	c := &Cluster{
-		config: cfg, progress: p, nursery: newNursery(),
+		config: cfg, progress: newProgress(cfg.Progress), nursery: newNursery(),
 		processes: map[string]*process{}, specs: map[string]spec{},
 	}
-	if err := c.up(ctx, binary); err != nil {
+	err := c.claim()
+	if err == nil {
+		err = c.up(ctx)
+	}
+	if err == nil {
+		c.ready = true
+		err = c.save()
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.Down(context.WithoutCancel(ctx)))
 	}
 	return c, nil
 }
 
-func (c *Cluster) up(ctx context.Context, binary string) error {
-	if err := c.makeDir(); err != nil {
+// build builds what this machine does not have yet, so that nothing half started waits for a compiler.
+func (cfg Config) build(ctx context.Context) error {
+	names := []string{ControlPlane}
+	for _, o := range cfg.Operators {
+		name, err := operatorBinary(o.Name)
+		if err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	return Build(ctx, cfg.Progress, names...)
+}
+
+func (c *Cluster) up(ctx context.Context) error {
+	begin := time.Now()
+	binary, err := Binary(ctx, ControlPlane, c.config.Progress)
+	if err != nil {
 		return err
 	}
-	var err error
 	for range 3 {
-		if err = c.controlPlane(ctx, binary); err == nil || !portTaken(err) {
+		if err = c.controlPlane(ctx, binary); !portTaken(err) {
 			break
 		}
 		c.stopAll()
@@ -110,44 +134,16 @@ func (c *Cluster) up(ctx context.Context, binary string) error {
 			return err
 		}
 	}
+	c.progress.say("the cluster is up after %.1f s", time.Since(begin).Seconds())
 	for _, o := range c.config.Operators {
 		if err := c.StartOperator(ctx, o); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (c *Cluster) makeDir() error {
-	if c.config.Name == "" {
-		dir, err := os.MkdirTemp("", "muster-cluster-")
-		if err != nil {
-			return fmt.Errorf("make state folder: %w", err)
-		}
-		c.dir, c.temporary = dir, true
-		return nil
-	}
-	dir, err := StateDir(c.config.Name)
-	if err != nil {
-		return err
-	}
-	c.dir = dir
-	if err := os.RemoveAll(filepath.Join(dir, "etcd")); err != nil {
-		return fmt.Errorf("clear state folder: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make state folder: %w", err)
+	if c.config.Muster != "" {
+		return c.StartMuster(ctx, c.config.Muster)
 	}
 	return nil
-}
-
-// StateDir is where a cluster of that name keeps its state.
-func StateDir(name string) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find cache folder: %w", err)
-	}
-	return filepath.Join(cache, "muster", "clusters", name), nil
 }
 
 // connect makes the admin's clients from the kubeconfig.
@@ -171,33 +167,44 @@ func (c *Cluster) Kubeconfig() string { return c.kubeconfig }
 // RESTConfig is the administrator's client configuration, without a rate limit. It is a copy.
 func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
 
-// Down ends all components and removes a temporary cluster's state.
-func (c *Cluster) Down(context.Context) error {
+// Down ends all components. A cluster without a name leaves nothing behind, one
+// with a name its logs.
+func (c *Cluster) Down(ctx context.Context) error {
+	if c.nursery == nil {
+		return End(ctx, c.config.Name)
+	}
 	c.stopAll()
 	c.nursery.close()
-	if scratch := c.etcdDir(); scratch != "" {
-		_ = os.RemoveAll(scratch)
+	if c.dir == "" {
+		return nil
 	}
-	if c.temporary {
-		return os.RemoveAll(c.dir)
+	err := os.RemoveAll(c.etcdDir())
+	if c.config.Name == "" {
+		err = errors.Join(err, os.RemoveAll(c.dir))
+	} else {
+		err = errors.Join(err, os.RemoveAll(c.file(stateFile)))
 	}
-	return nil
+	if c.release != nil {
+		c.release()
+	}
+	return err
 }
 
 func (c *Cluster) stopAll() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	processes := maps.Clone(c.processes)
+	clear(c.processes)
+	c.mu.Unlock()
 	var wait sync.WaitGroup
-	for name, p := range c.processes {
+	for name, p := range processes {
 		if name != etcd {
 			wait.Go(p.stop)
 		}
 	}
 	wait.Wait()
-	if p := c.processes[etcd]; p != nil {
+	if p := processes[etcd]; p != nil {
 		p.stop()
 	}
-	clear(c.processes)
 }
 
 // Logs is the path of a component's log.
@@ -206,14 +213,14 @@ func (c *Cluster) Logs(component string) string { return filepath.Join(c.dir, co
 // Kill ends a component at once, as a crash would.
 func (c *Cluster) Kill(component string) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	p := c.processes[component]
+	delete(c.processes, component)
+	c.mu.Unlock()
 	if p == nil {
 		return fmt.Errorf("component %q does not run", component)
 	}
 	p.kill()
-	delete(c.processes, component)
-	return nil
+	return c.save()
 }
 
 // Restart starts a component that was killed with the same flags, and waits until it is ready.

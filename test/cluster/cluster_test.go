@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -75,9 +76,16 @@ func TestPodsRunUntilDeleted(t *testing.T) {
 	if pod.Status.PodIP == "" || len(pod.Status.ContainerStatuses) != 1 || !pod.Status.ContainerStatuses[0].Ready {
 		t.Errorf("status of a running pod: %+v", pod.Status)
 	}
+	if init := pod.Status.InitContainerStatuses; len(init) != 1 || init[0].State.Terminated == nil {
+		t.Errorf("init containers of a running pod: %+v, want one that ended", init)
+	}
 	if err := client.CoreV1().Pods(ns).Delete(t.Context(), "p", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "the deleted pod goes away", func() bool {
+		_, err := client.CoreV1().Pods(ns).Get(t.Context(), "p", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 }
 
 func TestPodsEndAsTheirAnnotationsSay(t *testing.T) {

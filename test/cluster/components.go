@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -40,11 +41,19 @@ func (c *Cluster) controlPlane(ctx context.Context, binary string) error {
 	if err := c.connect(); err != nil {
 		return err
 	}
-	for _, s := range []spec{c.etcd(binary), c.apiServer(binary), c.controllerManager(binary)} {
+	for _, s := range []spec{c.etcd(binary), c.apiServer(binary)} {
 		if err := c.launch(ctx, s); err != nil {
 			return err
 		}
 	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.launch(ctx, c.controllerManager(binary)) })
+	group.Go(func() error { return c.startKwok(ctx, binary) })
+	return group.Wait()
+}
+
+// startKwok starts kwok with the stages of its own module and ours.
+func (c *Cluster) startKwok(ctx context.Context, binary string) error {
 	stages, err := exec.CommandContext(ctx, binary, "stages").Output()
 	if err != nil {
 		return fmt.Errorf("print kwok's stages: %w", err)
@@ -72,13 +81,13 @@ func (c *Cluster) file(name string) string { return filepath.Join(c.dir, name) }
 
 func local(scheme string, port int) string { return fmt.Sprintf("%s://127.0.0.1:%d", scheme, port) }
 
+// inMemory is where the system, if it can, keeps files in memory.
+const inMemory = "/dev/shm"
+
 // etcdDir is in memory where the system offers that: a test cluster need not survive.
 func (c *Cluster) etcdDir() string {
-	if c.dir == "" {
-		return ""
-	}
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		return filepath.Join("/dev/shm", fmt.Sprintf("muster-etcd-%d-%d", os.Getpid(), c.ports.etcd))
+	if info, err := os.Stat(inMemory); err == nil && info.IsDir() {
+		return filepath.Join(inMemory, fmt.Sprintf("muster-etcd-%d-%d", os.Getpid(), c.ports.etcd))
 	}
 	return c.file("etcd")
 }
@@ -116,6 +125,8 @@ func (c *Cluster) apiServer(binary string) spec {
 	}
 }
 
+// controllerManager is patient with nodes: kwok reports each one every ten
+// minutes, so that thousands of them cost next to nothing.
 func (c *Cluster) controllerManager(binary string) spec {
 	return spec{
 		name: controllerManager, path: binary,
@@ -124,7 +135,7 @@ func (c *Cluster) controllerManager(binary string) spec {
 			"--leader-elect=false", "--secure-port=0", "--use-service-account-credentials=true",
 			"--service-account-private-key-file=" + c.file("sa.key"), "--root-ca-file=" + c.file("ca.crt"),
 			"--cluster-signing-cert-file=" + c.file("ca.crt"), "--cluster-signing-key-file=" + c.file("ca.key"),
-			"--allocate-node-cidrs=false", "--node-monitor-grace-period=5m",
+			"--allocate-node-cidrs=false", "--node-monitor-grace-period=1h",
 			"--kube-api-qps=500", "--kube-api-burst=1000", "--concurrent-gc-syncs=20",
 		},
 		ready: func(ctx context.Context) error { return c.serviceAccount(ctx, "default") },

@@ -18,7 +18,7 @@ func BuildMuster(ctx context.Context) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(root, "bin", Muster)
-	if _, err := command(ctx, root, "build", "-o", path, "./cmd/muster"); err != nil {
+	if _, err := command(ctx, root, nil, "build", "-o", path, "./cmd/muster"); err != nil {
 		return "", err
 	}
 	return path, nil

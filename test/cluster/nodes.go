@@ -38,7 +38,7 @@ func (c *Cluster) AddNodes(ctx context.Context, n int, profile NodeProfile) erro
 			if _, err := c.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 				return fmt.Errorf("create node %s: %w", node.Name, err)
 			}
-			return poll(ctx, func(ctx context.Context) error { return c.nodeReady(ctx, node.Name) })
+			return c.whileRuns(ctx, kwok, func(ctx context.Context) error { return c.nodeReady(ctx, node.Name) })
 		})
 	}
 	if err := group.Wait(); err != nil {

@@ -2,14 +2,18 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509/pkix"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -114,29 +118,67 @@ func (c *Cluster) mpiOperator(binary string, gang bool) spec {
 const (
 	trainingSecret  = "training-operator-webhook-cert"
 	trainingWebhook = "validator.training-operator.kubeflow.org"
+	trainingService = "training-operator.kubeflow.svc"
+	trainingCA      = "training-operator-ca"
+	// trainingMarker is the file, of a fixed path, that training-operator waits
+	// for before it starts. Only that it exists matters, so clusters share it.
+	trainingMarker = "/tmp/k8s-webhook-server/serving-certs/tls.crt"
 )
 
-// mountedCerts is where training-operator looks for certificate files before it
-// starts: a fixed path. That they exist is all that it checks there, so clusters
-// side by side may share it.
-const mountedCerts = "/tmp/k8s-webhook-server/serving-certs"
-
-// startTraining starts training-operator. It waits for its certificate to appear
-// as files, as a mounted Secret would, and serves from those below its temporary
-// folder: outside a pod somebody must put them there.
-func (c *Cluster) startTraining(ctx context.Context, binary string, gang bool) error {
-	secrets := c.client.CoreV1().Secrets(operatorNamespace)
-	_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: trainingSecret}}, metav1.CreateOptions{})
-	if err := exists(err); err != nil {
-		return fmt.Errorf("create secret %s: %w", trainingSecret, err)
-	}
+// trainingCerts makes what training-operator expects of its pod: a Secret with
+// the webhook's certificate, the same as files below its temporary folder, and a
+// webhook configuration that stays empty, since nothing may depend on it here.
+func (c *Cluster) trainingCerts(ctx context.Context, temp string) error {
 	hooks := c.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	_, err = hooks.Create(ctx, &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: trainingWebhook}}, metav1.CreateOptions{})
+	_, err := hooks.Create(ctx, &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: trainingWebhook}}, metav1.CreateOptions{})
 	if err := exists(err); err != nil {
 		return fmt.Errorf("create webhook configuration %s: %w", trainingWebhook, err)
 	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048) // it understands no other
+	if err != nil {
+		return fmt.Errorf("make key: %w", err)
+	}
+	ca, err := newAuthority(trainingCA, key)
+	if err != nil {
+		return fmt.Errorf("make certificate authority: %w", err)
+	}
+	server, err := ca.issue(pkix.Name{CommonName: trainingService}, trainingService)
+	if err != nil {
+		return fmt.Errorf("issue certificate of %s: %w", trainingService, err)
+	}
+	caKey, err := keyPEM(ca.key)
+	if err != nil {
+		return err
+	}
+	data := map[string][]byte{"ca.crt": ca.pem, "ca.key": caKey, "tls.crt": server.cert, "tls.key": server.key}
+	secrets := c.client.CoreV1().Secrets(operatorNamespace)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: trainingSecret}, Data: data}
+	if _, err = secrets.Create(ctx, secret, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+		_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("write secret %s: %w", trainingSecret, err)
+	}
+	folder := filepath.Join(temp, "k8s-webhook-server", "serving-certs")
+	if err := errors.Join(os.MkdirAll(folder, 0o700), os.MkdirAll(filepath.Dir(trainingMarker), 0o755)); err != nil {
+		return fmt.Errorf("make certificate folder: %w", err)
+	}
+	if _, err := os.Stat(trainingMarker); err != nil {
+		if err := os.WriteFile(trainingMarker, server.cert, 0o644); err != nil {
+			return fmt.Errorf("write certificate: %w", err)
+		}
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(folder, "tls.crt"), server.cert, 0o600),
+		os.WriteFile(filepath.Join(folder, "tls.key"), server.key, 0o600),
+	)
+}
+
+func (c *Cluster) startTraining(ctx context.Context, binary string, gang bool) error {
 	temp := c.file("training-tmp")
-	certs := filepath.Join(temp, "k8s-webhook-server", "serving-certs")
+	if err := c.trainingCerts(ctx, temp); err != nil {
+		return err
+	}
 	var probe, hook int
 	if err := freePorts(&probe, &hook); err != nil {
 		return err
@@ -156,37 +198,7 @@ func (c *Cluster) startTraining(ctx context.Context, binary string, gang bool) e
 	}
 	return c.launch(ctx, spec{
 		name: TrainingOperator, path: binary, args: args,
-		env: []string{"TMPDIR=" + temp, "MY_POD_NAMESPACE=" + operatorNamespace},
-		ready: func(ctx context.Context) error {
-			if err := c.copyCerts(ctx, certs, mountedCerts); err != nil {
-				return err
-			}
-			return get(ctx, "http://"+health+"/readyz")
-		},
+		env:   []string{"TMPDIR=" + temp, "MY_POD_NAMESPACE=" + operatorNamespace},
+		ready: func(ctx context.Context) error { return get(ctx, "http://"+health+"/readyz") },
 	})
-}
-
-// copyCerts writes the Secret's certificate files to folders, once the operator has filled it.
-func (c *Cluster) copyCerts(ctx context.Context, folders ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	secret, err := c.client.CoreV1().Secrets(operatorNamespace).Get(ctx, trainingSecret, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	for _, folder := range folders {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return err
-		}
-		for _, name := range []string{"ca.crt", "tls.crt", "tls.key"} {
-			data := secret.Data[name]
-			if len(data) == 0 {
-				return fmt.Errorf("secret %s has no %s yet", trainingSecret, name)
-			}
-			if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -20,28 +22,32 @@ import (
 // authority signs the certificates of one cluster. Its key stays in the state folder.
 type authority struct {
 	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	key  crypto.Signer
 	pem  []byte
 }
 
 // pair is a certificate and its key, in PEM.
 type pair struct{ cert, key []byte }
 
-// lifetime is short: a test cluster is not meant to last.
-const lifetime = 30 * 24 * time.Hour
+// lifetime of all certificates. Operators replace their own when it ends within 90 days.
+const lifetime = 365 * 24 * time.Hour
 
 // writePKI makes an authority, the API server's certificate, the key of service
 // accounts, and a kubeconfig for each user. All files are for the owner only.
 func (c *Cluster) writePKI() error {
-	ca, err := newAuthority()
+	key, err := newKey()
+	if err != nil {
+		return fmt.Errorf("make key: %w", err)
+	}
+	ca, err := newAuthority("muster-test-ca", key)
 	if err != nil {
 		return fmt.Errorf("make certificate authority: %w", err)
 	}
-	server, err := ca.issue(pkix.Name{CommonName: "kube-apiserver"}, true)
+	server, err := ca.issue(pkix.Name{CommonName: "kube-apiserver"}, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 	if err != nil {
 		return fmt.Errorf("issue the API server's certificate: %w", err)
 	}
-	accounts, err := ca.issue(pkix.Name{CommonName: "service-accounts"}, false)
+	accounts, err := ca.issue(pkix.Name{CommonName: "service-accounts"})
 	if err != nil {
 		return fmt.Errorf("make the service accounts' key: %w", err)
 	}
@@ -65,7 +71,7 @@ func (c *Cluster) writePKI() error {
 }
 
 func (c *Cluster) writeKubeconfig(ca *authority, path string, user pkix.Name) error {
-	client, err := ca.issue(user, false)
+	client, err := ca.issue(user)
 	if err != nil {
 		return fmt.Errorf("issue certificate of %s: %w", user.CommonName, err)
 	}
@@ -81,13 +87,11 @@ func (c *Cluster) writeKubeconfig(ca *authority, path string, user pkix.Name) er
 	return nil
 }
 
-func newAuthority() (*authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
+func newKey() (crypto.Signer, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+
+func newAuthority(name string, key crypto.Signer) (*authority, error) {
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "muster-test-ca"},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
 		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(lifetime),
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, IsCA: true, BasicConstraintsValid: true,
 	}
@@ -102,9 +106,9 @@ func newAuthority() (*authority, error) {
 	return &authority{cert: cert, key: key, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
 }
 
-// issue makes a certificate for a client or, for this host's names, a server.
-func (a *authority) issue(subject pkix.Name, server bool) (pair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+// issue makes a certificate for a client or, given names, for a server of these names on loopback.
+func (a *authority) issue(subject pkix.Name, names ...string) (pair, error) {
+	key, err := newKey()
 	if err != nil {
 		return pair{}, err
 	}
@@ -117,10 +121,10 @@ func (a *authority) issue(subject pkix.Name, server bool) (pair, error) {
 		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(lifetime),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
-	if server {
+	if len(names) > 0 {
 		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)}
-		template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
+		template.DNSNames = names
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
 	if err != nil {
@@ -133,10 +137,17 @@ func (a *authority) issue(subject pkix.Name, server bool) (pair, error) {
 	return pair{cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key: text}, nil
 }
 
-func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("encode key: %w", err)
+func keyPEM(key crypto.Signer) ([]byte, error) {
+	switch key := key.(type) {
+	case *rsa.PrivateKey:
+		return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}), nil
+	case *ecdsa.PrivateKey:
+		der, err := x509.MarshalECPrivateKey(key)
+		if err != nil {
+			return nil, fmt.Errorf("encode key: %w", err)
+		}
+		return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
+	default:
+		return nil, fmt.Errorf("encode key: %T is not supported", key)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }

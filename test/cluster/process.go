@@ -56,6 +56,12 @@ func (n *nursery) start(cmd *exec.Cmd) error {
 
 // launch starts a component and waits until it is ready. Its log is appended to.
 func (c *Cluster) launch(ctx context.Context, s spec) error {
+	if c.nursery == nil {
+		return fmt.Errorf("start %s: cluster %q is owned by another process", s.name, c.config.Name)
+	}
+	if p := c.process(s.name); p != nil && !p.ended() {
+		return fmt.Errorf("start %s: it runs already", s.name)
+	}
 	log, err := os.OpenFile(c.Logs(s.name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("open log of %s: %w", s.name, err)
@@ -70,18 +76,40 @@ func (c *Cluster) launch(ctx context.Context, s spec) error {
 		return fmt.Errorf("start %s: %w", s.name, err)
 	}
 	p := &process{cmd: cmd, done: make(chan struct{})}
-	go func() {
-		_ = cmd.Wait()
-		close(p.done)
-	}()
 	c.mu.Lock()
 	c.processes[s.name], c.specs[s.name] = p, s
 	c.mu.Unlock()
+	go func() {
+		_ = cmd.Wait()
+		close(p.done)
+		if c.process(s.name) == p {
+			c.progress.say("%s ended by itself: %s; its log is %s", s.name, cmd.ProcessState, c.Logs(s.name))
+		}
+	}()
+	if err := c.save(); err != nil {
+		return err
+	}
 	if err := p.await(ctx, s.ready); err != nil {
 		return fmt.Errorf("%s is not ready: %w; the end of %s:\n%s", s.name, err, c.Logs(s.name), tail(c.Logs(s.name)))
 	}
 	c.progress.say("%s is ready after %.1f s", s.name, time.Since(begin).Seconds())
 	return nil
+}
+
+// process returns a component's process, nil if it was not started or was ended.
+func (c *Cluster) process(component string) *process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.processes[component]
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // errEnded says that a component ended by itself.
@@ -91,21 +119,28 @@ var errEnded = errors.New("it ended")
 func (p *process) await(ctx context.Context, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	var last error
+	pause, last := 50*time.Millisecond, error(nil)
 	for {
 		select {
 		case <-p.done:
 			return fmt.Errorf("%w: %s", errEnded, p.cmd.ProcessState)
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), last)
-		case <-tick.C:
+		case <-time.After(pause):
 			if last = ready(ctx); last == nil {
 				return nil
 			}
+			pause = min(pause*21/20, time.Second) // components log each question
 		}
 	}
+}
+
+// whileRuns polls as [poll] does, but only as long as a component of ours runs.
+func (c *Cluster) whileRuns(ctx context.Context, component string, holds func(context.Context) error) error {
+	if p := c.process(component); p != nil {
+		return p.await(ctx, holds)
+	}
+	return poll(ctx, holds)
 }
 
 // stop asks the process to end and, after five seconds, no longer asks.

@@ -10,31 +10,40 @@ import (
 
 // progress tells people what goes on.
 type progress struct {
-	out   io.Writer // nil: nobody listens
-	start time.Time
-	mu    sync.Mutex
+	mu  sync.Mutex
+	out io.Writer // nil: nobody listens
 }
+
+func newProgress(out io.Writer) *progress { return &progress{out: out} }
 
 func (p *progress) say(format string, args ...any) {
-	if p == nil || p.out == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = fmt.Fprintf(p.out, "  "+format+"\n", args...)
+	if p.out != nil {
+		_, _ = fmt.Fprintf(p.out, "  "+format+"\n", args...)
+	}
 }
 
-// tick says what is being done and for how long, again and again until stopped.
-func (p *progress) tick(what string) (stop func()) {
-	if p.out == nil {
-		return func() {}
+// silence ends the talking, for a cluster that outlives its listener.
+func (p *progress) silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out = nil
+}
+
+// tick says again and again, until stopped, what is being done and for how long:
+// each second in place on a terminal, every 15 seconds on a new line elsewhere.
+func (p *progress) tick(what func() string) (stop func()) {
+	every, line, last := 15*time.Second, "  %s, %v\n", ""
+	if isTerminal(p.out) {
+		every, line, last = time.Second, "\r\x1b[K  %s, %v", "\n"
 	}
-	terminal := isTerminal(p.out)
-	every, line := 15*time.Second, "  %s … %.0f s\n"
-	if terminal {
-		every, line = time.Second, "\r  %s … %.0f s"
+	begin := time.Now()
+	say := func() {
+		if p.out != nil {
+			_, _ = fmt.Fprintf(p.out, line, what(), time.Since(begin).Round(time.Second))
+		}
 	}
-	say := func() { _, _ = fmt.Fprintf(p.out, line, what, time.Since(p.start).Seconds()) }
 	end, ended := make(chan struct{}), make(chan struct{})
 	say()
 	go func() {
@@ -47,9 +56,6 @@ func (p *progress) tick(what string) (stop func()) {
 				say()
 			case <-end:
 				say()
-				if terminal {
-					_, _ = fmt.Fprintln(p.out)
-				}
 				return
 			}
 		}
@@ -57,6 +63,9 @@ func (p *progress) tick(what string) (stop func()) {
 	return func() {
 		close(end)
 		<-ended
+		if p.out != nil {
+			_, _ = fmt.Fprint(p.out, last)
+		}
 	}
 }
 

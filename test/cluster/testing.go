@@ -36,7 +36,7 @@ func Start(t testing.TB, cfg Config) *Cluster {
 	if err != nil {
 		t.Fatalf("bring up a control plane: %v", err)
 	}
-	c.progress.out = nil // it outlives this test
+	c.progress.silence() // the cluster outlives this test
 	c.config.Progress = nil
 	shared.clusters[key] = c
 	return c
