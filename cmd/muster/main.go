@@ -39,6 +39,10 @@ Kubeflow jobs that Muster has an adapter for.`,
 		run("all", "Run the scheduler and the controllers in one process", parts{scheduler: true, controllers: true}),
 		run("scheduler", "Run the scheduler", parts{scheduler: true}),
 		run("controllers", "Run the controllers that derive PodGroups from workloads", parts{controllers: true}),
+		&cobra.Command{
+			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+			Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), version()) },
+		},
 		manifestsCommand(),
 	)
 	return cmd

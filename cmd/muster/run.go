@@ -3,20 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/pprof"
 	"os"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/muster-sh/muster/pkg/controllers"
 	"github.com/muster-sh/muster/pkg/metrics"
@@ -44,104 +40,83 @@ func run(name, short string, p parts) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return serve(logr.NewContext(cmd.Context(), install(h)), name, s, p)
+			ctx := logr.NewContext(cmd.Context(), install(h))
+			logr.FromContextOrDiscard(ctx).Info("starting", "command", name, "version", version())
+			return serve(ctx, s, p)
 		},
 	}
 	s.register(cmd.Flags(), p)
 	return cmd
 }
 
-// serve wires the parts into one manager and runs it until ctx ends.
-func serve(ctx context.Context, name string, s *settings, p parts) error {
-	log := logr.FromContextOrDiscard(ctx)
-	cfg, err := restConfig(s)
+// serve runs the parts until ctx ends or one of them fails; then all of them end,
+// each after it has finished what is under way.
+func serve(ctx context.Context, s *settings, p parts) error {
+	b, err := newBuilder(s)
 	if err != nil {
 		return err
 	}
-	scheme, err := controllers.Scheme()
-	if err != nil {
-		return err
-	}
-	health, err := address(s.health)
-	if err != nil {
-		return fmt.Errorf("--health-probe-bind-address: %w", err)
-	}
-	metricsAt, err := address(s.metrics)
-	if err != nil {
-		return fmt.Errorf("--metrics-bind-address: %w", err)
-	}
-	handlers := map[string]http.Handler{}
-	if s.profile {
-		handlers["/debug/pprof/"] = http.HandlerFunc(pprof.Index)
-		handlers["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
-	}
-	var scheduler *live.Scheduler
+	var managers []manager.Manager
 	if p.scheduler {
-		scheduler, err = live.New(cfg, live.Options{
-			SchedulerNames: s.schedulerNames, BindWorkers: s.bindWorkers, DrainTimeout: s.shutdown,
-			Config: conf.Default(), Registry: plugins.Builtin(),
-		})
+		mgr, err := schedulerManager(ctx, b)
 		if err != nil {
-			return err
+			return fmt.Errorf("scheduler: %w", err)
 		}
-		handlers["/debug/explain/"] = http.HandlerFunc(scheduler.Explain)
+		managers = append(managers, mgr)
 	}
-	renew := s.leaseDuration * 2 / 3
-	mgr, err := manager.New(cfg, manager.Options{
-		Scheme:                        scheme,
-		HealthProbeBindAddress:        health,
-		Metrics:                       server.Options{BindAddress: metricsAt, ExtraHandlers: handlers},
-		LeaderElection:                s.elect,
-		LeaderElectionID:              "muster-" + name,
-		LeaderElectionNamespace:       s.leaseNamespace,
-		LeaseDuration:                 &s.leaseDuration,
-		RenewDeadline:                 &renew,
-		LeaderElectionReleaseOnCancel: true,
-		GracefulShutdownTimeout:       &s.shutdown,
-		BaseContext:                   func() context.Context { return ctx },
-		Logger:                        log,
-	})
-	if err != nil {
-		return fmt.Errorf("reach the API server: %w", err)
+	if p.controllers {
+		mgr, err := controllersManager(ctx, b)
+		if err != nil {
+			return fmt.Errorf("controllers: %w", err)
+		}
+		managers = append(managers, mgr)
 	}
-	if err := assemble(ctx, mgr, scheduler, s, p); err != nil {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, mgr := range managers {
+		group.Go(func() error { return mgr.Start(ctx) })
+	}
+	if err := group.Wait(); err != nil {
 		return err
 	}
-	log.Info("starting", "command", name, "version", version(), "health", health, "metrics", metricsAt)
-	if err := mgr.Start(ctx); err != nil {
-		return err
-	}
-	log.Info("stopped")
+	logr.FromContextOrDiscard(ctx).Info("stopped")
 	return nil
 }
 
-// assemble adds the parts and their checks to the manager.
-func assemble(ctx context.Context, mgr manager.Manager, scheduler *live.Scheduler, s *settings, p parts) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return err
+// schedulerManager wires the scheduler.
+func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) {
+	s := b.settings
+	scheduler, err := live.New(b.rest, live.Options{
+		SchedulerNames: s.schedulerNames, BindWorkers: s.bindWorkers, DrainTimeout: s.shutdown,
+		Config: conf.Default(), Registry: plugins.Builtin(),
+	})
+	if err != nil {
+		return nil, err
 	}
-	ready := healthz.Checker(healthz.Ping)
-	if p.scheduler {
-		if err := mgr.Add(scheduler); err != nil {
-			return err
-		}
-		if err := crmetrics.Registry.Register(metrics.New(scheduler.Last)); err != nil {
-			return fmt.Errorf("register metrics: %w", err)
-		}
-		ready = standby(mgr, scheduler.Ready)
+	mgr, err := b.manager(ctx, "scheduler", map[string]http.Handler{"/debug/explain/": http.HandlerFunc(scheduler.Explain)})
+	if err != nil {
+		return nil, err
 	}
-	if err := mgr.AddReadyzCheck("ready", ready); err != nil {
-		return err
+	if err := mgr.Add(scheduler); err != nil {
+		return nil, err
 	}
-	if !p.controllers {
-		return nil
+	if err := crmetrics.Registry.Register(metrics.New(scheduler.Last)); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	return mgr, mgr.AddReadyzCheck("scheduler", standby(mgr, scheduler.Ready))
+}
+
+// controllersManager wires the controllers.
+func controllersManager(ctx context.Context, b *builder) (manager.Manager, error) {
+	mgr, err := b.manager(ctx, "controllers", nil)
+	if err != nil {
+		return nil, err
 	}
 	for _, c := range controllers.All() {
-		if err := c.Setup(ctx, mgr, controllers.Options{SchedulerNames: s.schedulerNames}); err != nil {
-			return fmt.Errorf("controller %s: %w", c.Name, err)
+		if err := c.Setup(ctx, mgr, controllers.Options{SchedulerNames: b.settings.schedulerNames}); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
 	}
-	return nil
+	return mgr, mgr.AddReadyzCheck("controllers", healthz.Ping)
 }
 
 // standby counts a process that waits for its lease as ready: it is as ready as it can be.
@@ -156,41 +131,13 @@ func standby(mgr manager.Manager, check healthz.Checker) healthz.Checker {
 	}
 }
 
-func restConfig(s *settings) (*rest.Config, error) {
-	var cfg *rest.Config
-	var err error
-	if s.kubeconfig != "" {
-		cfg, err = clientcmd.BuildConfigFromFlags("", s.kubeconfig)
-	} else {
-		cfg, err = ctrl.GetConfig()
+// profiles serves what `go tool pprof` asks for.
+func profiles() map[string]http.Handler {
+	return map[string]http.Handler{
+		"/debug/pprof/":        http.HandlerFunc(pprof.Index),
+		"/debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
+		"/debug/pprof/profile": http.HandlerFunc(pprof.Profile),
+		"/debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
+		"/debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find the API server: %w; give --kubeconfig", err)
-	}
-	cfg.QPS, cfg.Burst = s.qps, s.burst
-	if cfg.Burst == 0 {
-		cfg.Burst = int(2 * s.qps)
-	}
-	cfg.UserAgent = "muster"
-	return cfg, nil
-}
-
-// address replaces port 0 by a free port, so that the one in use can be told. Empty becomes "0", which serves nothing.
-func address(a string) (string, error) {
-	if a == "" {
-		return "0", nil
-	}
-	host, port, err := net.SplitHostPort(a)
-	if err != nil {
-		return "", err
-	}
-	if port != "0" {
-		return a, nil
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }
