@@ -10,7 +10,7 @@ NESTED := test/compat
 
 # What the targets below take: make demo DEMO_FLAGS=--keep, make up NODES=50.
 DEMO_FLAGS ?=
-NAME ?= default
+NAME ?= muster
 NODES ?= 20
 GPUS ?= 8
 OPERATORS ?= training
@@ -74,7 +74,7 @@ test-unit: ## run the tests that need no control plane, those of nested modules 
 
 .PHONY: test-integration
 test-integration: ## run the tests against a real API server and real operators
-	go run $(CLUSTER) build
+	go run $(CLUSTER) build controlplane training-operator
 	go test -p 1 -timeout 30m $(INTEGRATION)
 
 .PHONY: bench
@@ -101,11 +101,11 @@ demo: build ## watch a PyTorchJob be scheduled on a real control plane; DEMO_FLA
 	go run ./test/demo --muster bin/muster $(DEMO_FLAGS)
 
 .PHONY: up
-up: build ## bring a cluster up and leave it: NAME=default NODES=20 GPUS=8 OPERATORS=training,mpi
-	go run $(CLUSTER) up --name $(NAME) --nodes $(NODES) --gpus $(GPUS) --operators $(OPERATORS)
+up: build ## bring a cluster with Muster up and leave it: NAME=muster NODES=20 GPUS=8 OPERATORS=training,mpi
+	go run $(CLUSTER) up --name $(NAME) --muster bin/muster --nodes $(NODES) --gpus $(GPUS) --operators $(OPERATORS)
 
 .PHONY: down
-down: ## take that cluster down: NAME=default
+down: ## take that cluster down: NAME=muster
 	go run $(CLUSTER) down --name $(NAME)
 
 .PHONY: clean
