@@ -95,7 +95,9 @@ func TestAKilledSchedulerCompletesItsGang(t *testing.T) {
 	if err := w.Kill(cluster.Muster); err != nil {
 		t.Fatal(err)
 	}
-	_ = <-started // ready or killed before that
+	if err := <-started; err != nil {
+		t.Logf("killed before it was ready: %v", err)
+	}
 	n, err := w.bound(ctx, ns, "big")
 	if err != nil {
 		t.Fatal(err)
