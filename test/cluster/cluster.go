@@ -126,9 +126,6 @@ func (c *Cluster) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Apply(ctx, c.config.CRDs...); err != nil {
-		return err
-	}
 	if c.config.Nodes > 0 {
 		if err := c.AddNodes(ctx, c.config.Nodes, c.config.Node); err != nil {
 			return err
@@ -190,6 +187,8 @@ func (c *Cluster) Down(ctx context.Context) error {
 	return err
 }
 
+// stopAll lets clients of the API server finish what they do. The rest may be
+// ended at once: nobody will look at its data again.
 func (c *Cluster) stopAll() {
 	c.mu.Lock()
 	processes := maps.Clone(c.processes)
@@ -197,18 +196,23 @@ func (c *Cluster) stopAll() {
 	c.mu.Unlock()
 	var wait sync.WaitGroup
 	for name, p := range processes {
-		if name != etcd {
+		if name != etcd && name != apiServer {
 			wait.Go(p.stop)
 		}
 	}
 	wait.Wait()
-	if p := processes[etcd]; p != nil {
-		p.stop()
+	for _, name := range []string{apiServer, etcd} {
+		if p := processes[name]; p != nil {
+			p.kill()
+		}
 	}
 }
 
 // Logs is the path of a component's log.
 func (c *Cluster) Logs(component string) string { return filepath.Join(c.dir, component+".log") }
+
+// Tail returns the last lines of a component's log.
+func (c *Cluster) Tail(component string) string { return tail(c.Logs(component)) }
 
 // Kill ends a component at once, as a crash would.
 func (c *Cluster) Kill(component string) error {

@@ -46,10 +46,28 @@ func (c *Cluster) controlPlane(ctx context.Context, binary string) error {
 			return err
 		}
 	}
+	if err := c.applyCRDs(ctx); err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.launch(ctx, c.controllerManager(binary)) })
 	group.Go(func() error { return c.startKwok(ctx, binary) })
 	return group.Wait()
+}
+
+// applyCRDs applies all CRDs that are known in advance. The controller manager
+// is started after them: of later ones its garbage collector learns only within
+// half a minute, and until then what belongs to a deleted job stays.
+func (c *Cluster) applyCRDs(ctx context.Context) error {
+	if err := c.Apply(ctx, c.config.CRDs...); err != nil {
+		return err
+	}
+	for _, o := range c.config.Operators {
+		if err := c.operatorCRDs(ctx, o.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // startKwok starts kwok with the stages of its own module and ours.

@@ -37,7 +37,11 @@ func CRDs() (string, error) {
 // until it is ready. Muster's CRDs must be there already. Metrics are served at
 // the address that [Cluster.MusterAddress] tells.
 func (c *Cluster) StartMuster(ctx context.Context, binary string, flags ...string) error {
-	if _, err := os.Stat(binary); err != nil {
+	binary, err := filepath.Abs(binary) // it runs in the state folder
+	if err == nil {
+		_, err = os.Stat(binary)
+	}
+	if err != nil {
 		return fmt.Errorf("muster's binary: %w; build it with `make build`", err)
 	}
 	var health, metrics int

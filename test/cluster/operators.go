@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -46,8 +47,10 @@ func (c *Cluster) StartOperator(ctx context.Context, o Operator) error {
 	if err := exists(err); err != nil {
 		return fmt.Errorf("create namespace %s: %w", operatorNamespace, err)
 	}
-	if err := c.operatorCRDs(ctx, o.Name, filepath.Join(filepath.Dir(binary), "crds")); err != nil {
-		return err
+	if !c.asked(o.Name) {
+		if err := c.operatorCRDs(ctx, o.Name); err != nil {
+			return err
+		}
 	}
 	if o.Name == "mpi" {
 		return c.launch(ctx, c.mpiOperator(binary, o.Gang))
@@ -57,8 +60,16 @@ func (c *Cluster) StartOperator(ctx context.Context, o Operator) error {
 
 // operatorCRDs installs CRDs. Both operators bring one named mpijobs.kubeflow.org,
 // of different versions; mpi-operator's wins where both run.
-func (c *Cluster) operatorCRDs(ctx context.Context, operator, folder string) error {
-	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+func (c *Cluster) operatorCRDs(ctx context.Context, operator string) error {
+	name, err := operatorBinary(operator)
+	if err != nil {
+		return err
+	}
+	binary, err := Binary(ctx, name, c.config.Progress)
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(binary), "crds", "*.yaml"))
 	if err != nil {
 		return fmt.Errorf("list CRDs: %w", err)
 	}
@@ -75,15 +86,13 @@ func (c *Cluster) operatorCRDs(ctx context.Context, operator, folder string) err
 
 // runs reports whether an operator is asked for or started.
 func (c *Cluster) runs(operator string) bool {
-	for _, o := range c.config.Operators {
-		if o.Name == operator {
-			return true
-		}
-	}
 	binary, err := operatorBinary(operator)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return err == nil && c.processes[binary] != nil
+	return c.asked(operator) || (err == nil && c.process(binary) != nil)
+}
+
+// asked reports whether an operator is part of the cluster's configuration.
+func (c *Cluster) asked(operator string) bool {
+	return slices.ContainsFunc(c.config.Operators, func(o Operator) bool { return o.Name == operator })
 }
 
 // StopOperator ends an operator as a crash would.

@@ -35,7 +35,7 @@ func (p *progress) silence() {
 // each second in place on a terminal, every 15 seconds on a new line elsewhere.
 func (p *progress) tick(what func() string) (stop func()) {
 	every, line, last := 15*time.Second, "  %s, %v\n", ""
-	if isTerminal(p.out) {
+	if IsTerminal(p.out) {
 		every, line, last = time.Second, "\r\x1b[K  %s, %v", "\n"
 	}
 	begin := time.Now()
@@ -69,7 +69,8 @@ func (p *progress) tick(what func() string) (stop func()) {
 	}
 }
 
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether a writer is a terminal, where lines can be rewritten.
+func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
