@@ -58,7 +58,7 @@ fmt-check:
 
 .PHONY: lint
 lint: ## run the linters of .golangci.yml
-	$(TOOL) golangci-lint run ./...
+	$(TOOL) golangci-lint run --allow-parallel-runners ./...
 
 .PHONY: tidy-check
 tidy-check:

@@ -1,0 +1,128 @@
+package integration_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/muster-sh/muster/test/cluster"
+)
+
+// system is the namespace that the generated roles are for.
+const system = "muster-system"
+
+// TestGeneratedRolesSuffice runs scheduler and controllers apart, each as its own
+// ServiceAccount with the roles of config/rbac and nothing more, and elected.
+func TestGeneratedRolesSuffice(t *testing.T) {
+	w := newWorld(t, cluster.Config{Nodes: 8, Operators: []cluster.Operator{{Name: "training"}}})
+	if err := w.Kill(cluster.Muster); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.core.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Cluster.Apply(t.Context(), filepath.Join("..", "..", "config", "rbac")); err != nil {
+		t.Fatal(err)
+	}
+	logs := map[string]*output{}
+	for _, part := range []string{"scheduler", "controllers"} {
+		logs[part] = w.runAs(t, part)
+	}
+	ns := w.Namespace(t)
+	if err := w.ApplyYAML(t.Context(), ns, job(3, 8)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func(ctx context.Context) error {
+		groups, err := w.groups(ctx, ns)
+		if err != nil || len(groups) != 1 {
+			return fmt.Errorf("%d PodGroups (%w)", len(groups), err)
+		}
+		for name := range groups {
+			err = w.oneGang(ctx, ns, name, map[string]int32{"master": 1, "worker": 3}, "Running")
+		}
+		return err
+	})
+	for part, log := range logs {
+		var lease coordinationv1.Lease
+		if err := w.Get(t.Context(), client.ObjectKey{Namespace: system, Name: "muster-" + part}, &lease); err != nil {
+			t.Errorf("lease of %s: %v", part, err)
+		}
+		if text := log.String(); strings.Contains(text, "forbidden") {
+			t.Errorf("%s lacks a right:\n%s", part, text)
+		}
+	}
+}
+
+// output is what a process wrote.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// runAs runs one part of Muster with the rights of its ServiceAccount until the test ends.
+func (w *world) runAs(t *testing.T, part string) *output {
+	t.Helper()
+	log := &output{}
+	cmd := exec.CommandContext(t.Context(), w.binary, part, "--kubeconfig="+w.kubeconfigOf(t, "muster-"+part),
+		"--leader-elect-namespace="+system, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0")
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // the test's context has ended: it was asked to stop
+		if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != 0 {
+			t.Errorf("%s did not stop cleanly: %v\n%s", part, err, log)
+		}
+	})
+	return log
+}
+
+// kubeconfigOf writes a kubeconfig with a token of a ServiceAccount.
+func (w *world) kubeconfigOf(t *testing.T, account string) string {
+	t.Helper()
+	token, err := w.core.CoreV1().ServiceAccounts(system).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.LoadFromFile(w.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
