@@ -30,7 +30,7 @@ func Adapters(ours Ours) []workload.Adapter {
 func pytorch(j *kubeflowv1.PyTorchJob) spec {
 	s := spec{run: &j.Spec.RunPolicy, replicas: j.Spec.PyTorchReplicaSpecs, status: &j.Status}
 	if e := j.Spec.ElasticPolicy; e != nil && e.MinReplicas != nil {
-		s.elastic = map[string]int32{"Worker": *e.MinReplicas}
+		s.elastic = map[string]int32{"worker": *e.MinReplicas}
 	}
 	return s
 }
@@ -40,7 +40,7 @@ type spec struct {
 	run      *kubeflowv1.RunPolicy
 	replicas map[kubeflowv1.ReplicaType]*kubeflowv1.ReplicaSpec
 	status   *kubeflowv1.JobStatus
-	elastic  map[string]int32 // by role, how many do when not all are there
+	elastic  map[string]int32 // by role in lower case, how many do when not all are there
 }
 
 // row is one kind. The type parameters end in this file.
@@ -90,19 +90,17 @@ func (r row[T, P]) Gangs(obj apis.Object) ([]workload.Gang, error) {
 		return nil, nil
 	}
 	parts := r.parts(s)
-	if len(parts) == 0 {
-		return nil, nil
-	}
-	var least int32
+	var least, all int32
 	for _, p := range parts {
 		n := p.Replicas
-		//muster:anyorder a minimum
-		for role, few := range s.elastic {
-			if strings.EqualFold(role, p.Role) {
-				n = min(n, max(few, 0))
-			}
+		if few, ok := s.elastic[p.Role]; ok {
+			n = min(n, max(few, 0))
 		}
 		least += n
+		all += p.Replicas
+	}
+	if all == 0 {
+		return nil, nil
 	}
 	gang := workload.Derive(obj, parts, policyOf(s.run), least)
 	return []workload.Gang{gang}, nil
