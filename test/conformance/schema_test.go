@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -106,11 +107,17 @@ func compare(t *testing.T, path string, want, have *apiextensionsv1.JSONSchemaPr
 	bounds := func(s *apiextensionsv1.JSONSchemaProps) string {
 		return fmt.Sprint(value(s.Minimum), value(s.Maximum), value(s.MinLength), value(s.MaxLength), value(s.MinItems), s.Pattern)
 	}
-	if w, h := bounds(want), bounds(have); w != h {
+	if w, h := bounds(want), bounds(have); w != h && !duration(path) {
 		t.Errorf("%s: bounds %s, want %s", path, h, w)
 	}
 	compareRules(t, path, want, have)
 	compareChildren(t, path, want, have)
+}
+
+// duration tells the fields that upstream takes any text for, though its own
+// types, and ours, can read none but durations.
+func duration(path string) bool {
+	return strings.HasSuffix(path, ".policies[].timeout") || strings.HasSuffix(path, ".runningEstimate")
 }
 
 func compareRules(t *testing.T, path string, want, have *apiextensionsv1.JSONSchemaProps) {

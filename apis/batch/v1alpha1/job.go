@@ -59,8 +59,11 @@ type JobSpec struct {
 	// Plugins wire the pods together, by name, each with its arguments.
 	// +optional
 	Plugins map[string][]string `json:"plugins,omitempty"`
-	// RunningEstimate is how long the user thinks it runs.
+	// RunningEstimate is how long the user thinks it runs, as in 1h30m. A pattern, here and
+	// at timeout, keeps out what no client could read again.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[-+]?(0|([0-9]{1,5}(\.[0-9]*)?h|[0-9]{1,7}(\.[0-9]*)?(m|s)|[0-9]{1,9}(\.[0-9]*)?(ms|us|µs|ns)){1,6})$`
 	RunningEstimate *metav1.Duration `json:"runningEstimate,omitempty"`
 	// Queue is charged for the job.
 	// +optional
@@ -144,6 +147,8 @@ type LifecyclePolicy struct {
 	ExitCode *int32 `json:"exitCode,omitempty"`
 	// Timeout delays the action; it is not taken when the cause is gone by then.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[-+]?(0|([0-9]{1,5}(\.[0-9]*)?h|[0-9]{1,7}(\.[0-9]*)?(m|s)|[0-9]{1,9}(\.[0-9]*)?(ms|us|µs|ns)){1,6})$`
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 

@@ -1,11 +1,14 @@
 package v1beta1
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Guarantee is what is kept for a queue, used or not. It is written in either of
@@ -14,7 +17,10 @@ import (
 //	guarantee: {resource: {cpu: 4}}
 //	guarantee: {cpu: 4}
 //
-// The second way is why the schema keeps unknown fields here.
+// The second way is why the schema keeps unknown fields here, and so cannot
+// check them. A field that is no quantity is carried along and named by
+// [Guarantee.Unread]: were it an error, one such queue would keep every client
+// from reading any.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type Guarantee struct {
@@ -22,6 +28,8 @@ type Guarantee struct {
 	Resource corev1.ResourceList `json:"resource,omitempty"`
 	// Flat holds what stands beside the field resource.
 	Flat corev1.ResourceList `json:"-"`
+	// Other holds what stands there and is no quantity, as JSON.
+	Other map[string]string `json:"-"`
 }
 
 // All returns both ways of writing as one list. Where they disagree, the field resource counts.
@@ -35,6 +43,11 @@ func (g Guarantee) All() corev1.ResourceList {
 	return all
 }
 
+// Unread names the fields that are no quantity, and so guarantee nothing, in order.
+func (g Guarantee) Unread() []string {
+	return slices.Sorted(maps.Keys(g.Other))
+}
+
 // UnmarshalJSON reads both ways of writing.
 func (g *Guarantee) UnmarshalJSON(data []byte) error {
 	fields := map[string]json.RawMessage{}
@@ -42,28 +55,41 @@ func (g *Guarantee) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("guarantee: %w", err)
 	}
 	*g = Guarantee{}
-	if resource, ok := fields["resource"]; ok {
-		if err := json.Unmarshal(resource, &g.Resource); err != nil {
+	if list, ok := fields["resource"]; ok {
+		if err := json.Unmarshal(list, &g.Resource); err != nil {
 			return fmt.Errorf("guarantee.resource: %w", err)
 		}
 		delete(fields, "resource")
 	}
-	if len(fields) == 0 {
-		return nil
-	}
-	flat, err := json.Marshal(fields)
-	if err != nil {
-		return fmt.Errorf("guarantee: %w", err)
-	}
-	if err := json.Unmarshal(flat, &g.Flat); err != nil {
-		return fmt.Errorf("guarantee: %w", err)
+	//muster:anyorder a copy from map to map
+	for name, value := range fields {
+		g.readFlat(name, value)
 	}
 	return nil
+}
+
+func (g *Guarantee) readFlat(name string, value json.RawMessage) {
+	var quantity resource.Quantity
+	if err := json.Unmarshal(value, &quantity); err != nil || bytes.Equal(value, []byte("null")) {
+		if g.Other == nil {
+			g.Other = map[string]string{}
+		}
+		g.Other[name] = string(value)
+		return
+	}
+	if g.Flat == nil {
+		g.Flat = corev1.ResourceList{}
+	}
+	g.Flat[corev1.ResourceName(name)] = quantity
 }
 
 // MarshalJSON writes each part the way it was read.
 func (g Guarantee) MarshalJSON() ([]byte, error) {
 	out := map[string]any{}
+	//muster:anyorder a copy from map to map
+	for name, value := range g.Other {
+		out[name] = json.RawMessage(value)
+	}
 	//muster:anyorder a copy from map to map
 	for name, quantity := range g.Flat {
 		out[string(name)] = quantity
