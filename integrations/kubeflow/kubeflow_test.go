@@ -52,12 +52,16 @@ func policy(edit func(*kubeflowv1.SchedulingPolicy)) func(*kubeflowv1.PyTorchJob
 	}
 }
 
-// gang is what job() needs, but for changes.
-func gang(least, master, workers, workerMin int32, gpus int64, changes ...func(*workload.Gang)) []workload.Gang {
+func gpus(n int64) corev1.ResourceList {
+	return corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(n, resource.DecimalSI)}
+}
+
+// gang is what job() needs with a master and workers in its minimum, but for changes.
+func gang(master, workers int32, changes ...func(*workload.Gang)) []workload.Gang {
 	g := workload.Gang{
-		Name: "podgroup-u", Min: least,
-		Roles:        []workload.Role{{Name: "master", Replicas: 1, Min: master}, {Name: "worker", Replicas: workers, Min: workerMin}},
-		MinResources: corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(gpus, resource.DecimalSI)},
+		Name: "podgroup-u", Min: master + workers,
+		Roles:        []workload.Role{{Name: "master", Replicas: 1, Min: master}, {Name: "worker", Replicas: 3, Min: workers}},
+		MinResources: gpus(8 * int64(master+workers)),
 	}
 	for _, change := range changes {
 		change(&g)
@@ -70,20 +74,20 @@ func TestAPyTorchJobNeedsThisGang(t *testing.T) {
 		job  *kubeflowv1.PyTorchJob
 		want []workload.Gang
 	}{
-		"all its pods, when it says nothing": {job(), gang(4, 1, 3, 3, 32)},
+		"all its pods, when it says nothing": {job(), gang(1, 3)},
 		"as few as its policy says, the master first": {
 			job(policy(func(p *kubeflowv1.SchedulingPolicy) { p.MinAvailable = new(int32(2)) })),
-			gang(2, 1, 3, 1, 16),
+			gang(1, 1),
 		},
 		"no more than there are pods": {
 			job(policy(func(p *kubeflowv1.SchedulingPolicy) { p.MinAvailable = new(int32(9)) })),
-			gang(4, 1, 3, 3, 32, func(g *workload.Gang) {
+			gang(1, 3, func(g *workload.Gang) {
 				g.Problems = []string{"minAvailable is 9, but there are only 4 pods that Muster schedules; 4 is used"}
 			}),
 		},
 		"at least one pod": {
 			job(policy(func(p *kubeflowv1.SchedulingPolicy) { p.MinAvailable = new(int32(-1)) })),
-			gang(1, 1, 3, 0, 8, func(g *workload.Gang) {
+			gang(1, 0, func(g *workload.Gang) {
 				g.Problems = []string{"minAvailable is -1: it must be at least 1; 1 is used"}
 			}),
 		},
@@ -91,13 +95,13 @@ func TestAPyTorchJobNeedsThisGang(t *testing.T) {
 			job(policy(func(p *kubeflowv1.SchedulingPolicy) { p.Queue, p.PriorityClass = "research", "high" }), func(j *kubeflowv1.PyTorchJob) {
 				j.Annotations = map[string]string{"scheduling.volcano.sh/queue-name": "other"}
 			}),
-			gang(4, 1, 3, 3, 32, func(g *workload.Gang) { g.Queue, g.PriorityClass = "research", "high" }),
+			gang(1, 3, func(g *workload.Gang) { g.Queue, g.PriorityClass = "research", "high" }),
 		},
 		"the queue of its annotation": {
 			job(func(j *kubeflowv1.PyTorchJob) {
 				j.Annotations = map[string]string{"scheduling.volcano.sh/queue-name": "other", "volcano.sh/preemptable": "true", "example.test/x": "y"}
 			}),
-			gang(4, 1, 3, 3, 32, func(g *workload.Gang) {
+			gang(1, 3, func(g *workload.Gang) {
 				g.Queue, g.Annotations = "other", map[string]string{"volcano.sh/preemptable": "true"}
 			}),
 		},
@@ -105,19 +109,19 @@ func TestAPyTorchJobNeedsThisGang(t *testing.T) {
 			job(policy(func(p *kubeflowv1.SchedulingPolicy) {
 				p.MinResources = &map[corev1.ResourceName]resource.Quantity{"nvidia.com/gpu": resource.MustParse("5")}
 			})),
-			gang(4, 1, 3, 3, 5),
+			gang(1, 3, func(g *workload.Gang) { g.MinResources = gpus(5) }),
 		},
 		"the elastic minimum of workers": {
 			job(func(j *kubeflowv1.PyTorchJob) {
 				j.Spec.ElasticPolicy = &kubeflowv1.ElasticPolicy{MinReplicas: new(int32(1))}
 			}),
-			gang(2, 1, 3, 1, 16),
+			gang(1, 1),
 		},
 		"only the roles that name our scheduler": {
 			job(func(j *kubeflowv1.PyTorchJob) {
 				j.Spec.PyTorchReplicaSpecs["Master"] = replicas(nil, "default-scheduler", 8)
 			}),
-			gang(3, 0, 3, 3, 24, func(g *workload.Gang) { g.Roles = g.Roles[1:] }),
+			gang(0, 3, func(g *workload.Gang) { g.Roles = g.Roles[1:] }),
 		},
 		"role names in any case": {
 			job(func(j *kubeflowv1.PyTorchJob) {
@@ -125,18 +129,8 @@ func TestAPyTorchJobNeedsThisGang(t *testing.T) {
 				specs["worker"] = specs["Worker"]
 				delete(specs, "Worker")
 			}),
-			gang(4, 1, 3, 3, 32),
+			gang(1, 3),
 		},
-		"none while it is suspended": {job(func(j *kubeflowv1.PyTorchJob) { j.Spec.RunPolicy.Suspend = new(true) }), nil},
-		"none once it has ended": {job(func(j *kubeflowv1.PyTorchJob) {
-			j.Status.Conditions = []kubeflowv1.JobCondition{{Type: kubeflowv1.JobFailed, Status: corev1.ConditionTrue}}
-		}), nil},
-		"none when others manage it": {job(func(j *kubeflowv1.PyTorchJob) { j.Spec.RunPolicy.ManagedBy = new("kueue.x-k8s.io/multikueue") }), nil},
-		"none when Kueue admits it":  {job(func(j *kubeflowv1.PyTorchJob) { j.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "q"} }), nil},
-		"none without pods":          {job(func(j *kubeflowv1.PyTorchJob) { j.Spec.PyTorchReplicaSpecs = nil }), nil},
-		"none for pods of no container": {job(func(j *kubeflowv1.PyTorchJob) {
-			j.Spec.PyTorchReplicaSpecs = map[kubeflowv1.ReplicaType]*kubeflowv1.ReplicaSpec{"Worker": nil}
-		}), nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -146,6 +140,28 @@ func TestAPyTorchJobNeedsThisGang(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAPyTorchJobNeedsNoGang(t *testing.T) {
+	tests := map[string]*kubeflowv1.PyTorchJob{
+		"while it is suspended": job(func(j *kubeflowv1.PyTorchJob) { j.Spec.RunPolicy.Suspend = new(true) }),
+		"once it has ended": job(func(j *kubeflowv1.PyTorchJob) {
+			j.Status.Conditions = []kubeflowv1.JobCondition{{Type: kubeflowv1.JobFailed, Status: corev1.ConditionTrue}}
+		}),
+		"when others manage it": job(func(j *kubeflowv1.PyTorchJob) { j.Spec.RunPolicy.ManagedBy = new("kueue.x-k8s.io/multikueue") }),
+		"when Kueue admits it":  job(func(j *kubeflowv1.PyTorchJob) { j.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "q"} }),
+		"without pods":          job(func(j *kubeflowv1.PyTorchJob) { j.Spec.PyTorchReplicaSpecs = nil }),
+		"for pods of no container": job(func(j *kubeflowv1.PyTorchJob) {
+			j.Spec.PyTorchReplicaSpecs = map[kubeflowv1.ReplicaType]*kubeflowv1.ReplicaSpec{"Worker": nil}
+		}),
+	}
+	for name, j := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got, err := adapter().Gangs(j); err != nil || got != nil {
+				t.Errorf("gangs %+v, error %v", got, err)
 			}
 		})
 	}
@@ -166,7 +182,7 @@ func TestTheSeedsPyTorchJobNeedsWhatItSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := gang(4, 1, 3, 3, 32, func(g *workload.Gang) { g.Queue, g.PriorityClass = "ai-training", "high-priority" })
+	want := gang(1, 3, func(g *workload.Gang) { g.Queue, g.PriorityClass = "ai-training", "high-priority" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -1,0 +1,204 @@
+package intake_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/intake"
+)
+
+func ours(name string) bool { return name == "volcano" }
+
+func pod(edits ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ml", UID: "u"},
+		Spec: corev1.PodSpec{SchedulerName: "volcano", Containers: []corev1.Container{{
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": apiresource.MustParse("1500m"), "memory": apiresource.MustParse("1Gi")}},
+		}}},
+	}
+	for _, edit := range edits {
+		edit(p)
+	}
+	return p
+}
+
+func TestAPodIsReadAsATask(t *testing.T) {
+	plain := model.TaskSpec{UID: "u", Name: "ml/p", Ours: true}
+	with := func(edit func(*model.TaskSpec)) model.TaskSpec {
+		s := plain
+		edit(&s)
+		return s
+	}
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		want model.TaskSpec
+	}{
+		"with no more than it must have": {pod(), plain},
+		"with a group and role": {
+			pod(func(p *corev1.Pod) {
+				p.Annotations = map[string]string{"scheduling.k8s.io/group-name": "g", "volcano.sh/task-spec": "worker"}
+			}),
+			with(func(s *model.TaskSpec) { s.Gang, s.Role = "ml/g", "worker" }),
+		},
+		"with the other spelling of a group, and the role as a label": {
+			pod(func(p *corev1.Pod) {
+				p.Annotations = map[string]string{"scheduling.volcano.sh/group-name": "g"}
+				p.Labels = map[string]string{"volcano.sh/task-spec": "ps"}
+			}),
+			with(func(s *model.TaskSpec) { s.Gang, s.Role = "ml/g", "ps" }),
+		},
+		"that runs": {
+			pod(func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "n", corev1.PodRunning }),
+			with(func(s *model.TaskSpec) { s.Node, s.Running = "n", true }),
+		},
+		"that succeeded": {
+			pod(func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "n", corev1.PodSucceeded }),
+			with(func(s *model.TaskSpec) { s.Node, s.Ended = "n", model.Succeeded }),
+		},
+		"behind a gate, of a priority": {
+			pod(func(p *corev1.Pod) {
+				p.Spec.SchedulingGates, p.Spec.Priority = []corev1.PodSchedulingGate{{Name: "x"}}, new(int32(7))
+			}),
+			with(func(s *model.TaskSpec) { s.Gated, s.Priority = true, 7 }),
+		},
+		"of another scheduler, that takes room": {
+			pod(func(p *corev1.Pod) {
+				p.Spec.SchedulerName, p.Spec.NodeName = "default-scheduler", "n"
+				p.Annotations = map[string]string{"scheduling.k8s.io/group-name": "g"}
+			}),
+			with(func(s *model.TaskSpec) { s.Ours, s.Node = false, "n" }),
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, ok := intake.Pod(tt.pod, ours)
+			if !ok {
+				t.Fatal("it concerns nobody")
+			}
+			got.Shape = model.Shape{}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAWaitingPodOfAnotherSchedulerConcernsNobody(t *testing.T) {
+	if _, ok := intake.Pod(pod(func(p *corev1.Pod) { p.Spec.SchedulerName = "default-scheduler" }), ours); ok {
+		t.Error("it was taken in")
+	}
+}
+
+func TestEqualPodsShareAShapeAndOthersDoNot(t *testing.T) {
+	key := func(edits ...func(*corev1.Pod)) string {
+		task, _ := intake.Pod(pod(edits...), ours)
+		return task.Shape.Key
+	}
+	base := key()
+	if other := key(func(p *corev1.Pod) { p.Name, p.UID, p.Labels = "q", "v", map[string]string{"a": "b"} }); other != base {
+		t.Errorf("equal pods differ: %s, %s", base, other)
+	}
+	for name, edit := range map[string]func(*corev1.Pod){
+		"requests":    func(p *corev1.Pod) { p.Spec.Overhead = corev1.ResourceList{"cpu": apiresource.MustParse("1")} },
+		"selector":    func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"a": "b"} },
+		"tolerations": func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Key: "a"}} },
+		"affinity":    func(p *corev1.Pod) { p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}} },
+	} {
+		if key(edit) == base {
+			t.Errorf("pods of other %s share a shape", name)
+		}
+	}
+}
+
+func TestRequestsCountThePodItself(t *testing.T) {
+	task, _ := intake.Pod(pod(), ours)
+	want := resource.ListOf(map[string]int64{"cpu": 1500, "memory": 1 << 30, "pods": 1})
+	if diff := cmp.Diff(want, task.Shape.Requests); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatCanNotBeCheckedIsSaid(t *testing.T) {
+	required := []corev1.PodAffinityTerm{{TopologyKey: "zone"}}
+	for want, edit := range map[string]func(*corev1.Pod){
+		"spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution": func(p *corev1.Pod) {
+			p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+		},
+		"spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution": func(p *corev1.Pod) {
+			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+		},
+		"spec.topologySpreadConstraints": func(p *corev1.Pod) {
+			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{WhenUnsatisfiable: corev1.DoNotSchedule}}
+		},
+		"spec.resourceClaims": func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c"}} },
+		"hostPort 80":         func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} },
+	} {
+		task, _ := intake.Pod(pod(edit), ours)
+		if task.Shape.Problem == nil || task.Shape.Problem.Field != want {
+			t.Errorf("problem %+v, want one about %s", task.Shape.Problem, want)
+		}
+	}
+}
+
+func TestAPodGroupIsReadAsAGang(t *testing.T) {
+	created := metav1.NewTime(time.Unix(1000, 0))
+	pg := &schedulingv1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Name: "g", Namespace: "ml", UID: "u", CreationTimestamp: created},
+		Spec: schedulingv1beta1.PodGroupSpec{
+			MinMember: 3, MinTaskMember: map[string]int32{"worker": 2, "master": 1},
+			MinResources: &corev1.ResourceList{"cpu": apiresource.MustParse("-1")},
+		},
+		Status: schedulingv1beta1.PodGroupStatus{Phase: schedulingv1beta1.PodGroupInqueue},
+	}
+	got := intake.PodGroup(pg, 5)
+	if got.Problem == nil || got.Problem.String() != "spec.minResources[cpu] is -1: set it to 0 or more" {
+		t.Errorf("problem %v", got.Problem)
+	}
+	got.Problem = nil
+	want := model.GangSpec{
+		Key: "ml/g", UID: "u", Queue: "default", Priority: 5, Min: 3, Phase: model.Inqueue, Created: created.Time,
+		RoleMin:      []model.RoleMin{{Role: "master", Min: 1}, {Role: "worker", Min: 2}},
+		MinResources: resource.ListOf(map[string]int64{"cpu": -1000}),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAQueueIsReadWithItsPlaceInTheTree(t *testing.T) {
+	tests := map[string]struct {
+		queue schedulingv1beta1.Queue
+		want  model.QueueSpec
+	}{
+		"below root by default": {
+			schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
+			model.QueueSpec{Name: "a", Parent: "root", Capability: resource.List{}},
+		},
+		"root above all": {
+			schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "root"}},
+			model.QueueSpec{Name: "root", Capability: resource.List{}},
+		},
+		"closing": {
+			schedulingv1beta1.Queue{
+				ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: schedulingv1beta1.QueueSpec{Parent: "b"},
+				Status: schedulingv1beta1.QueueStatus{State: schedulingv1beta1.QueueStateClosing},
+			},
+			model.QueueSpec{Name: "a", Parent: "b", Capability: resource.List{}, Closed: "Closing"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, intake.Queue(&tt.queue)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package live
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+)
+
+func TestAPodGroupsStatusFollowsTheVerdict(t *testing.T) {
+	missing := &reason.Reason{Code: reason.QueueMissing, Object: "q"}
+	unschedulable := schedulingv1beta1.PodGroupCondition{
+		Type: "Unschedulable", Status: corev1.ConditionTrue, Reason: "QueueMissing",
+		Message: `3/4 tasks in gang unschedulable: queue "q" does not exist: create it, or name another in spec.queue`,
+	}
+	lifted := schedulingv1beta1.PodGroupCondition{Type: "Unschedulable", Status: corev1.ConditionFalse, Reason: "Placed"}
+	scheduled := schedulingv1beta1.PodGroupCondition{Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Placed", Message: "tasks in gang are ready to be scheduled"}
+	tests := map[string]struct {
+		old  schedulingv1beta1.PodGroupStatus
+		said verdict
+		want schedulingv1beta1.PodGroupStatus
+	}{
+		"refused": {
+			said: verdict{status: engine.Status{Phase: model.Pending, Held: 1, Min: 4}, why: missing},
+			want: schedulingv1beta1.PodGroupStatus{Phase: "Pending", Conditions: []schedulingv1beta1.PodGroupCondition{unschedulable}},
+		},
+		"placed after a refusal": {
+			old:  schedulingv1beta1.PodGroupStatus{Phase: "Pending", Conditions: []schedulingv1beta1.PodGroupCondition{unschedulable}},
+			said: verdict{status: engine.Status{Phase: model.Running, Held: 4, Min: 4, Running: 4, Whole: true}},
+			want: schedulingv1beta1.PodGroupStatus{Phase: "Running", Running: 4, Conditions: []schedulingv1beta1.PodGroupCondition{scheduled, lifted}},
+		},
+		"placed at once": {
+			said: verdict{status: engine.Status{Phase: model.Inqueue, Held: 4, Min: 4, Whole: true}},
+			want: schedulingv1beta1.PodGroupStatus{Phase: "Inqueue", Conditions: []schedulingv1beta1.PodGroupCondition{scheduled}},
+		},
+		"more than the minimum waits": {
+			said: verdict{status: engine.Status{Phase: model.Running, Held: 4, Min: 4, Running: 4, Whole: true, Waits: true}, why: missing},
+			want: schedulingv1beta1.PodGroupStatus{Phase: "Running", Running: 4, Conditions: []schedulingv1beta1.PodGroupCondition{scheduled}},
+		},
+		"admitted, its pods are awaited": {
+			said: verdict{status: engine.Status{Phase: model.Inqueue, Min: 4}},
+			want: schedulingv1beta1.PodGroupStatus{Phase: "Inqueue"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := nextStatus(tt.old, tt.said, time.Unix(1000, 0))
+			ignore := cmpopts.IgnoreFields(schedulingv1beta1.PodGroupCondition{}, "LastTransitionTime", "TransitionID")
+			if diff := cmp.Diff(tt.want, got, ignore, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAConditionKeepsItsTimeUntilItSaysSomethingElse(t *testing.T) {
+	v := verdict{status: engine.Status{Phase: model.Pending, Min: 1}, why: &reason.Reason{Code: reason.QueueMissing, Object: "q"}}
+	first := nextStatus(schedulingv1beta1.PodGroupStatus{}, v, time.Unix(1000, 0))
+	again := nextStatus(first, v, time.Unix(2000, 0))
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("the same verdict changed the status:\n%s", diff)
+	}
+	v.why = &reason.Reason{Code: reason.QueueMissing, Object: "other"}
+	if got := nextStatus(first, v, time.Unix(2000, 0)).Conditions[0].LastTransitionTime; got != metav1.NewTime(time.Unix(2000, 0)) {
+		t.Errorf("another verdict is dated %v", got)
+	}
+}
+
+func TestALongMessageIsCutWhole(t *testing.T) {
+	v := verdict{status: engine.Status{Phase: model.Pending}, why: &reason.Reason{Code: reason.QueueMissing}}
+	for range messageLimit {
+		v.why.Object += "ä"
+	}
+	if got := message(v); len(got) > messageLimit {
+		t.Errorf("message of %d bytes", len(got))
+	}
+}
+
+func TestAQueuesStatusIsWhatTheLedgerSays(t *testing.T) {
+	use := engine.QueueUse{
+		Name: "q", Known: true, Phases: map[model.Phase]int{model.Running: 2, model.Pending: 1},
+		Sums: []engine.Sum{{Resource: "cpu", Used: 1500, Capability: -1}, {Resource: "memory", Used: 2 << 30, Capability: -1}, {Resource: "nvidia.com/gpu", Used: 8, Capability: 16}},
+	}
+	got := nextQueueStatus(schedulingv1beta1.QueueStatus{}, use, true)
+	text := map[string]string{}
+	for name, q := range got.Allocated {
+		text[string(name)] = q.String()
+	}
+	want := map[string]string{"cpu": "1500m", "memory": "2Gi", "nvidia.com/gpu": "8"}
+	if diff := cmp.Diff(want, text); diff != "" || got.State != "Open" || got.Running != 2 || got.Pending != 1 {
+		t.Errorf("%s\n%+v", diff, got)
+	}
+	closed := nextQueueStatus(schedulingv1beta1.QueueStatus{State: "Closed"}, use, true)
+	if closed.State != "Closed" {
+		t.Errorf("a closed queue became %s", closed.State)
+	}
+}
