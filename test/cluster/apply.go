@@ -48,9 +48,10 @@ func Documents(text string) []string {
 	return docs
 }
 
-// Apply applies manifests, files or folders of *.yaml, by server-side apply, and
-// waits until CRDs among them are served.
+// Apply applies manifests, files or folders of *.yaml, by server-side apply: CRDs
+// first, and the rest, in order, when those are served.
 func (c *Cluster) Apply(ctx context.Context, paths ...string) error {
+	var objects []*unstructured.Unstructured
 	for _, path := range paths {
 		files := []string{path}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -63,45 +64,69 @@ func (c *Cluster) Apply(ctx context.Context, paths ...string) error {
 			if err != nil {
 				return fmt.Errorf("read manifest: %w", err)
 			}
-			if err := c.ApplyYAML(ctx, "default", string(text)); err != nil {
+			more, err := decode(string(text))
+			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
+			objects = append(objects, more...)
 		}
 	}
-	return nil
+	return c.apply(ctx, "default", objects)
 }
 
 // ApplyYAML applies the documents of text; objects that name no namespace go to the given one.
 func (c *Cluster) ApplyYAML(ctx context.Context, namespace, text string) error {
+	objects, err := decode(text)
+	if err != nil {
+		return err
+	}
+	return c.apply(ctx, namespace, objects)
+}
+
+func decode(text string) ([]*unstructured.Unstructured, error) {
 	objects := make([]*unstructured.Unstructured, 0, 1)
 	for i, doc := range Documents(text) {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(doc), &o.Object); err != nil {
-			return fmt.Errorf("document %d: %w", i+1, err)
+			return nil, fmt.Errorf("document %d: %w", i+1, err)
 		}
 		objects = append(objects, o)
 	}
+	return objects, nil
+}
+
+func (c *Cluster) apply(ctx context.Context, namespace string, objects []*unstructured.Unstructured) error {
 	client, err := dynamic.NewForConfig(c.rest)
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
-	for _, o := range objects {
-		if err := c.applyOne(ctx, client, namespace, o); err != nil {
-			return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
-		}
-	}
+	var crds, rest []*unstructured.Unstructured
 	for _, o := range objects {
 		if o.GetKind() == "CustomResourceDefinition" {
+			crds = append(crds, o)
+		} else {
+			rest = append(rest, o)
+		}
+	}
+	for _, batch := range [][]*unstructured.Unstructured{crds, rest} {
+		// A fresh mapper: the second batch may be of kinds that the first one made.
+		mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.client.Discovery()))
+		for _, o := range batch {
+			if err := applyOne(ctx, client, mapper, namespace, o); err != nil {
+				return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
+			}
+		}
+		for _, o := range crds {
 			if err := poll(ctx, func(ctx context.Context) error { return established(ctx, client, o.GetName()) }); err != nil {
 				return err
 			}
 		}
+		crds = nil
 	}
 	return nil
 }
 
-func (c *Cluster) applyOne(ctx context.Context, client dynamic.Interface, namespace string, o *unstructured.Unstructured) error {
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.client.Discovery()))
+func applyOne(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapper, namespace string, o *unstructured.Unstructured) error {
 	kind := o.GroupVersionKind()
 	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {

@@ -98,8 +98,14 @@ func Up(ctx context.Context, cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
-// build builds what this machine does not have yet, so that nothing half started waits for a compiler.
+// build builds what this machine does not have yet, so that nothing half started
+// waits for a compiler, or for a binary that is not there.
 func (cfg Config) build(ctx context.Context) error {
+	if cfg.Muster != "" {
+		if _, err := musterBinary(cfg.Muster); err != nil {
+			return err
+		}
+	}
 	names := []string{ControlPlane}
 	for _, o := range cfg.Operators {
 		name, err := operatorBinary(o.Name)

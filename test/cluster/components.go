@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -59,15 +60,15 @@ func (c *Cluster) controlPlane(ctx context.Context, binary string) error {
 // is started after them: of later ones its garbage collector learns only within
 // half a minute, and until then what belongs to a deleted job stays.
 func (c *Cluster) applyCRDs(ctx context.Context) error {
-	if err := c.Apply(ctx, c.config.CRDs...); err != nil {
-		return err
-	}
+	paths := slices.Clone(c.config.CRDs)
 	for _, o := range c.config.Operators {
-		if err := c.operatorCRDs(ctx, o.Name); err != nil {
+		files, err := c.operatorCRDs(ctx, o.Name)
+		if err != nil {
 			return err
 		}
+		paths = append(paths, files...)
 	}
-	return nil
+	return c.Apply(ctx, paths...)
 }
 
 // startKwok starts kwok with the stages of its own module and ours.

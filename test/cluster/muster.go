@@ -37,12 +37,9 @@ func CRDs() (string, error) {
 // until it is ready. Muster's CRDs must be there already. Metrics are served at
 // the address that [Cluster.MusterAddress] tells.
 func (c *Cluster) StartMuster(ctx context.Context, binary string, flags ...string) error {
-	binary, err := filepath.Abs(binary) // it runs in the state folder
-	if err == nil {
-		_, err = os.Stat(binary)
-	}
+	binary, err := musterBinary(binary)
 	if err != nil {
-		return fmt.Errorf("muster's binary: %w; build it with `make build`", err)
+		return err
 	}
 	var health, metrics int
 	if err := freePorts(&health, &metrics); err != nil {
@@ -59,6 +56,18 @@ func (c *Cluster) StartMuster(ctx context.Context, binary string, flags ...strin
 		name: Muster, path: binary, args: args,
 		ready: func(ctx context.Context) error { return get(ctx, local("http", health)+"/readyz") },
 	})
+}
+
+// musterBinary returns the whole path of a binary that is there: it will run in another folder.
+func musterBinary(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("muster's binary: %w; build it with `make build`", err)
+	}
+	return path, nil
 }
 
 // MusterAddress is the host:port where Muster serves /metrics and /debug/explain.

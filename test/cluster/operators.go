@@ -48,40 +48,43 @@ func (c *Cluster) StartOperator(ctx context.Context, o Operator) error {
 		return fmt.Errorf("create namespace %s: %w", operatorNamespace, err)
 	}
 	if !c.asked(o.Name) {
-		if err := c.operatorCRDs(ctx, o.Name); err != nil {
+		crds, err := c.operatorCRDs(ctx, o.Name)
+		if err != nil {
+			return err
+		}
+		if err := c.Apply(ctx, crds...); err != nil {
 			return err
 		}
 	}
 	if o.Name == "mpi" {
+		// The lease of one that was killed would hold this one up, and pass for its own.
+		err := c.client.CoordinationV1().Leases(operatorNamespace).Delete(ctx, "mpi-operator", metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete lease of mpi-operator: %w", err)
+		}
 		return c.launch(ctx, c.mpiOperator(binary, o.Gang))
 	}
 	return c.startTraining(ctx, binary, o.Gang)
 }
 
-// operatorCRDs installs CRDs. Both operators bring one named mpijobs.kubeflow.org,
-// of different versions; mpi-operator's wins where both run.
-func (c *Cluster) operatorCRDs(ctx context.Context, operator string) error {
+// operatorCRDs returns the files of an operator's CRDs. Both operators bring one
+// named mpijobs.kubeflow.org, of different versions; mpi-operator's wins where both run.
+func (c *Cluster) operatorCRDs(ctx context.Context, operator string) ([]string, error) {
 	name, err := operatorBinary(operator)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	binary, err := Binary(ctx, name, c.config.Progress)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(binary), "crds", "*.yaml"))
 	if err != nil {
-		return fmt.Errorf("list CRDs: %w", err)
+		return nil, fmt.Errorf("list CRDs: %w", err)
 	}
-	for _, file := range files {
-		if operator == "training" && c.runs("mpi") && strings.HasSuffix(file, "_mpijobs.yaml") {
-			continue
-		}
-		if err := c.Apply(ctx, file); err != nil {
-			return err
-		}
-	}
-	return nil
+	return slices.DeleteFunc(files, func(file string) bool {
+		return operator == "training" && c.runs("mpi") && strings.HasSuffix(file, "_mpijobs.yaml")
+	}), nil
 }
 
 // runs reports whether an operator is asked for or started.

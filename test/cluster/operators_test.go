@@ -29,16 +29,16 @@ spec:
     Worker: {replicas: 2, template: {spec: {containers: [{name: main, image: trainer}]}}}
 `
 
-func TestRealOperatorsMakePods(t *testing.T) {
-	c := cluster.Start(t, cluster.Config{Nodes: 2, Operators: []cluster.Operator{{Name: "training"}, {Name: "mpi"}}})
+// makesPods applies the jobs and waits for the pods that the operators make of them.
+func makesPods(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
 	client, err := kubernetes.NewForConfig(c.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	tests := map[string]struct {
-		manifest string
-		selector string
-		want     int
+		manifest, selector string
+		want               int
 	}{
 		"training-operator makes a master and two workers": {pyTorchJob, "training.kubeflow.org/job-name=torch", 3},
 		"mpi-operator makes a launcher and two workers":    {mpiJob, "training.kubeflow.org/job-name=mpi", 3},
@@ -57,8 +57,9 @@ func TestRealOperatorsMakePods(t *testing.T) {
 	}
 }
 
-func TestAnOperatorCanBeStoppedAndStartedAgain(t *testing.T) {
+func TestRealOperatorsMakePods(t *testing.T) {
 	c := cluster.Start(t, cluster.Config{Nodes: 2, Operators: []cluster.Operator{{Name: "training"}, {Name: "mpi"}}})
+	makesPods(t, c)
 	for _, name := range []string{"training", "mpi"} {
 		if err := c.StopOperator(name); err != nil {
 			t.Fatal(err)
@@ -67,6 +68,7 @@ func TestAnOperatorCanBeStoppedAndStartedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Run("after a restart", func(t *testing.T) { makesPods(t, c) })
 	if err := c.StartOperator(t.Context(), cluster.Operator{Name: "spark"}); err == nil {
 		t.Error("an unknown operator started")
 	}

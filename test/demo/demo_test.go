@@ -39,12 +39,21 @@ func TestTheObserverCountsWhatItSaw(t *testing.T) {
 		want  gang
 	}{
 		{"a PodGroup counts for the job that owns it", watch.Event{Type: watch.Added, Object: group}, gang{phase: "Pending", refusal: "no room"}},
-		{"a pod is made", watch.Event{Type: watch.Added, Object: pod("a", "", corev1.PodPending)},
-			gang{phase: "Pending", refusal: "no room", made: 1, lastMade: t0.Add(1 * time.Second)}},
-		{"it is bound", watch.Event{Type: watch.Modified, Object: pod("a", "n1", corev1.PodPending)},
-			gang{phase: "Pending", refusal: "no room", made: 1, bound: 1, mostBound: 1, lastMade: t0.Add(1 * time.Second), lastBound: t0.Add(2 * time.Second)}},
-		{"that it was bound is not forgotten when it goes", watch.Event{Type: watch.Deleted, Object: pod("a", "n1", corev1.PodPending)},
-			gang{phase: "Pending", refusal: "no room", mostBound: 1}},
+		{
+			"a pod is made",
+			watch.Event{Type: watch.Added, Object: pod("a", "", corev1.PodPending)},
+			gang{phase: "Pending", refusal: "no room", made: 1, lastMade: t0.Add(1 * time.Second)},
+		},
+		{
+			"it is bound",
+			watch.Event{Type: watch.Modified, Object: pod("a", "n1", corev1.PodPending)},
+			gang{phase: "Pending", refusal: "no room", made: 1, bound: 1, mostBound: 1, lastMade: t0.Add(1 * time.Second), lastBound: t0.Add(2 * time.Second)},
+		},
+		{
+			"that it was bound is not forgotten when it goes",
+			watch.Event{Type: watch.Deleted, Object: pod("a", "n1", corev1.PodPending)},
+			gang{phase: "Pending", refusal: "no room", mostBound: 1},
+		},
 	}
 	for i, s := range steps {
 		o.see(s.event, t0.Add(time.Duration(i)*time.Second))

@@ -30,6 +30,9 @@ func main() {
 	if !served {
 		err = command().ExecuteContext(ctx)
 	}
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "\ndemo:", err)
