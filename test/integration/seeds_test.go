@@ -1,10 +1,14 @@
 package integration_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,20 +23,37 @@ import (
 	"github.com/muster-sh/muster/test/cluster"
 )
 
-const seeds = "../../../shared/seed-manifests"
+const (
+	seeds    = "../../../shared/seed-manifests"
+	examples = "../../../shared/upstream-examples"
+)
 
 // TestSeedsAreAcceptedWhole creates every object of the seed manifests on a real
 // API server, reads it back, and finds every field that was written.
 func TestSeedsAreAcceptedWhole(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(seeds, "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	acceptedWhole(t, seeds, servedHere)
+}
+
+// TestUpstreamExamplesAreAcceptedWhole does the same for the objects of Volcano's
+// own kinds among its examples, but for those that admission must deny.
+func TestUpstreamExamplesAreAcceptedWhole(t *testing.T) {
+	acceptedWhole(t, examples, func(o *unstructured.Unstructured) bool {
+		return strings.HasSuffix(o.GroupVersionKind().Group, ".volcano.sh")
+	})
+}
+
+func acceptedWhole(t *testing.T, dir string, ours func(*unstructured.Unstructured) bool) {
+	t.Helper()
+	files := manifestsIn(t, dir)
 	if len(files) == 0 {
-		t.Skipf("no seed manifests in %s", seeds)
+		t.Skipf("no manifests in %s", dir)
 	}
 	w := newWorld(t, cluster.Config{Nodes: 8, Operators: []cluster.Operator{{Name: "training"}}})
 	for _, file := range files {
+		name, err := filepath.Rel(dir, file)
+		if err != nil {
+			t.Fatal(err)
+		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -40,38 +61,59 @@ func TestSeedsAreAcceptedWhole(t *testing.T) {
 		for i, doc := range cluster.Documents(string(text)) {
 			want := &unstructured.Unstructured{}
 			if err := yaml.Unmarshal([]byte(doc), &want.Object); err != nil {
-				t.Fatalf("%s: %v", file, err)
+				t.Fatalf("%s: %v", name, err)
 			}
-			if !servedHere(want) {
-				t.Logf("%s, document %d: kind %q is left out: it is a fragment or of another project", filepath.Base(file), i+1, want.GetKind())
+			if !ours(want) {
+				t.Logf("%s, document %d: kind %q is left out: it is a fragment or of another project", name, i+1, want.GetKind())
 				continue
 			}
-			t.Run(fmt.Sprintf("%s/%d", filepath.Base(file), i+1), func(t *testing.T) {
-				if want.GetName() == "" {
-					want.SetName("unnamed")
-				}
-				o := want.DeepCopy()
-				if want.GetNamespace() != "volcano-system" {
-					o.SetNamespace(w.Namespace(t))
-				} else {
-					o.SetNamespace("default")
-				}
-				clearScope(o)
-				if err := w.Create(t.Context(), o, client.FieldValidation("Strict")); err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = w.Delete(t.Context(), o) })
-				have := &unstructured.Unstructured{}
-				have.SetGroupVersionKind(want.GroupVersionKind())
-				if err := w.Get(t.Context(), client.ObjectKeyFromObject(o), have); err != nil {
-					t.Fatal(err)
-				}
-				want.SetNamespace(have.GetNamespace())
-				if lost := missing("", normal(t, want.Object), normal(t, have.Object)); len(lost) > 0 {
-					t.Errorf("lost: %s", strings.Join(lost, "; "))
-				}
-			})
+			t.Run(fmt.Sprintf("%s/%d", name, i+1), func(t *testing.T) { w.keepsWhole(t, want) })
 		}
+	}
+}
+
+// manifestsIn returns the YAML files below dir, but for those named as to be denied.
+func manifestsIn(t *testing.T, dir string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".yaml") && !strings.HasSuffix(path, "-webhook-deny.yaml") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// keepsWhole creates want in a namespace of its own, reads it back and compares.
+func (w *world) keepsWhole(t *testing.T, want *unstructured.Unstructured) {
+	t.Helper()
+	if want.GetName() == "" {
+		want.SetName("unnamed")
+	}
+	o := want.DeepCopy()
+	if want.GetNamespace() != "volcano-system" {
+		o.SetNamespace(w.Namespace(t))
+	} else {
+		o.SetNamespace("default")
+	}
+	clearScope(o)
+	if err := w.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Delete(context.WithoutCancel(t.Context()), o) })
+	have := &unstructured.Unstructured{}
+	have.SetGroupVersionKind(want.GroupVersionKind())
+	if err := w.Get(t.Context(), client.ObjectKeyFromObject(o), have); err != nil {
+		t.Fatal(err)
+	}
+	want.SetNamespace(have.GetNamespace())
+	lost := slices.DeleteFunc(missing("", normal(t, want.Object), normal(t, have.Object)), noSuchField)
+	if len(lost) > 0 {
+		t.Errorf("lost: %s", strings.Join(lost, "; "))
 	}
 }
 
@@ -86,6 +128,11 @@ func clearScope(o *unstructured.Unstructured) {
 	if kind := o.GetKind(); kind == "Queue" || kind == "PriorityClass" {
 		o.SetNamespace("")
 	}
+}
+
+// noSuchField tells what one of the examples misspells: a pod has a priorityClassName.
+func noSuchField(lost string) bool {
+	return strings.Contains(lost, ".template.spec.priorityClass:")
 }
 
 func normal(t *testing.T, o map[string]any) any {
