@@ -102,7 +102,11 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	if err := crmetrics.Registry.Register(metrics.New(scheduler.Last)); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	return mgr, mgr.AddReadyzCheck("scheduler", standby(mgr, scheduler.Ready))
+	ready := healthz.Checker(scheduler.Ready)
+	if s.elect {
+		ready = standby(mgr, ready)
+	}
+	return mgr, mgr.AddReadyzCheck("scheduler", ready)
 }
 
 // controllersManager wires the controllers.

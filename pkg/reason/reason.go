@@ -3,6 +3,8 @@
 // share. It decides nothing and never looks at a cluster.
 package reason
 
+import "slices"
+
 // Code names the kind of a reason. It is stable: users match on it, and it is
 // the reason of conditions and events.
 type Code string
@@ -49,6 +51,15 @@ type Reason struct {
 	// Nodes says how many of Total nodes fail for which cause, most frequent first.
 	Nodes []Tally `json:"nodes,omitempty"`
 	Total int     `json:"total,omitempty"`
+}
+
+// Equal reports whether two reasons say the same. It allocates nothing.
+func (r Reason) Equal(o Reason) bool {
+	return r.Code == o.Code && r.Kind == o.Kind && r.Object == o.Object &&
+		r.Field == o.Field && r.Value == o.Value && r.Remedy == o.Remedy &&
+		r.Role == o.Role && r.Need == o.Need && r.Room == o.Room && r.Have == o.Have &&
+		r.Empty == o.Empty && r.Total == o.Total &&
+		slices.Equal(r.Short, o.Short) && slices.Equal(r.Nodes, o.Nodes)
 }
 
 // Shortage is one resource's sum. Amounts are written as Kubernetes quantities.

@@ -124,18 +124,19 @@ func (c *Cycle) content(en *entry) {
 	if en.why != nil {
 		c.change(en)
 	}
-	en.why, en.told, en.wakes = nil, "", 0
+	en.why, en.wakes = nil, 0
 }
 
 func (c *Cycle) refuse(en *entry, why reason.Reason, wakes model.Change) {
+	en.wakes = wakes
+	if en.why != nil && en.why.Equal(why) {
+		return
+	}
 	if en.why == nil {
 		c.change(en)
 	}
-	en.why, en.wakes = &why, wakes
-	if words := why.String(); words != en.told {
-		en.told = words
-		c.emit(Refuse{Gang: en.gang.Key, UID: en.gang.UID, Why: why})
-	}
+	en.why = &why
+	c.emit(Refuse{Gang: en.gang.Key, UID: en.gang.UID, Why: why})
 }
 
 func (c *Cycle) change(en *entry) { c.changed = append(c.changed, en) }

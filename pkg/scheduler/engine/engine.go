@@ -53,6 +53,7 @@ type Engine struct {
 	entries map[*model.Gang]*entry
 	parked  []*entry
 	orphans []orphan
+	ran     time.Time            // the last Run's
 	timers  map[*entry]time.Time // when patience with a gang ends
 	heap    []candidate          // memory used again from placement to placement
 }
@@ -101,6 +102,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 // Run decides on everything that may have changed since the last Run.
 func (e *Engine) Run(now time.Time) Report {
 	c := &Cycle{engine: e, World: e.World, Now: now}
+	e.ran = now
 	e.filterNewClasses()
 	e.losePatience(now)
 	c.changed = e.takeChanged()
@@ -118,6 +120,9 @@ func (e *Engine) Run(now time.Time) Report {
 
 // Next returns the next instant at which time alone could change a decision.
 func (e *Engine) Next() (time.Time, bool) {
+	if e.World.Happened != 0 {
+		return e.ran, true // a promise was given back in the last run; who waits for that has not been tried
+	}
 	var next time.Time
 	earlier := func(t time.Time) {
 		if next.IsZero() || t.Before(next) {

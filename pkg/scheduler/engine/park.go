@@ -11,8 +11,7 @@ import (
 // entry is what the engine remembers of a gang between runs.
 type entry struct {
 	gang  *model.Gang
-	why   *reason.Reason // why it waits; nil when it does not
-	told  string         // the words of the last refusal that was reported
+	why   *reason.Reason // why it waits, as last reported; nil when it does not
 	wakes model.Change   // what could lift the refusal
 	last  Status         // as last reported
 	phase model.Phase
@@ -43,7 +42,7 @@ func (e *Engine) takeChanged() []*entry {
 			e.parked = append(e.parked, en)
 		}
 		if en.last.UID != g.UID {
-			en.phase, en.told, en.last = g.Phase, "", Status{}
+			en.phase, en.why, en.last = g.Phase, nil, Status{}
 		}
 		en.wakes |= model.GangChanged
 		en.impatient = false

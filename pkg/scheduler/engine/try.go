@@ -67,28 +67,16 @@ func (e *Engine) placeMinimum(g *model.Gang) (reason.Reason, model.Change, bool)
 	// The scarcest class chooses first: it has the fewest other places to go.
 	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(a.room, b.room) })
 	for _, gr := range groups {
+		mark := e.World.Mark()
 		if e.place(gr.class, gr.tasks) < len(gr.tasks) {
-			return e.shared(gr), wakes, false
+			e.World.Rollback(mark) // what counts is what the others of its gang left
+			return e.noRoom(gr.class, gr.role, int64(len(gr.tasks))), wakes, false
 		}
 	}
 	if !g.Whole() {
 		return reason.Reason{Code: reason.NotEnoughTasks, Need: int64(g.Min), Have: int64(g.Counts.Held())}, model.GangChanged, false
 	}
 	return reason.Reason{}, 0, true
-}
-
-// shared says why a group found too little room once others of its gang had
-// taken theirs. Room is what was left for it.
-func (e *Engine) shared(gr group) reason.Reason {
-	placed := int64(0)
-	for _, t := range gr.tasks {
-		if t.Bucket == model.Assumed {
-			placed++
-		}
-	}
-	why := e.noRoom(gr.class, gr.role, int64(len(gr.tasks)))
-	why.Code, why.Room = reason.NotEnoughNodes, placed
-	return why
 }
 
 // placeRest places what waits beyond a gang's minimum, each task for itself.

@@ -237,8 +237,11 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 				s.statuses.orphan(d)
 				continue
 			}
-			log.Info("PodGroup "+d.Gang+" is pending", "reason", d.Why.Code, "why", d.Why.String())
-			s.wait(d.Gang, &d.Why)
+			level := 0 // a wait that began, or has another cause, is news; other numbers are not
+			if s.wait(d.Gang, &d.Why) == d.Why.Code {
+				level = 1
+			}
+			log.V(level).Info("PodGroup "+d.Gang+" is pending", "reason", d.Why.Code, "why", d.Why.String())
 			s.statuses.refused(d)
 		case engine.Status:
 			log.Info("PodGroup "+d.Gang+" is "+strings.ToLower(string(d.Phase)), "held", d.Held, "min", d.Min, "running", d.Running)
@@ -250,15 +253,18 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 	}
 }
 
-// wait notes why a gang waits; nil: it does not.
-func (s *Scheduler) wait(gang string, why *reason.Reason) {
+// wait notes why a gang waits; nil: it does not. It returns the code of why it
+// waited before, empty when it did not.
+func (s *Scheduler) wait(gang string, why *reason.Reason) (before reason.Code) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before = s.waiting[gang].Code
 	if why == nil {
 		delete(s.waiting, gang)
 	} else {
 		s.waiting[gang] = *why
 	}
+	return before
 }
 
 // Explain serves why a gang waits, under /debug/explain/NAMESPACE/PODGROUP: as

@@ -47,16 +47,25 @@ func newStatusWriter(s *Scheduler) *statusWriter {
 
 const orphanPrefix = "pod:"
 
+// refresh is how long a PodGroup's reason may lag behind when only its numbers
+// changed: on a busy cluster they do with every pod that ends, for all who wait.
+const refresh = 5 * time.Second
+
 func (w *statusWriter) change(gang, uid string, edit func(*verdict)) {
 	w.mu.Lock()
 	v := w.verdicts[gang]
 	if v.uid != uid {
 		v = verdict{uid: uid}
 	}
+	before := v
 	edit(&v)
 	w.verdicts[gang] = v
 	w.mu.Unlock()
-	w.queue.Add(gang)
+	if before.status == v.status && before.why != nil && v.why != nil && before.why.Code == v.why.Code {
+		w.queue.AddAfter(gang, refresh)
+	} else {
+		w.queue.Add(gang)
+	}
 }
 
 func (w *statusWriter) refused(d engine.Refuse) {
@@ -132,7 +141,13 @@ func (w *statusWriter) writeGang(ctx context.Context, key string, v verdict) err
 		return fmt.Errorf("gang %s: %w", key, err)
 	}
 	var pg schedulingv1beta1.PodGroup
-	if err := w.cache.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &pg); err != nil || string(pg.UID) != v.uid {
+	err = w.cache.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &pg)
+	if apierrors.IsNotFound(err) {
+		// It went while the engine still spoke of it.
+		w.forget(key, v.uid)
+		w.wait(key, nil)
+	}
+	if err != nil || string(pg.UID) != v.uid {
 		return client.IgnoreNotFound(err)
 	}
 	next := nextStatus(pg.Status, v, time.Now())
