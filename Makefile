@@ -6,7 +6,7 @@ SHELL := bash
 
 TOOL := go tool -modfile=go.tools.mod
 CLUSTER := ./test/cluster/musterup
-NESTED := test/compat
+NESTED := test/compat test/oracle
 
 # What the targets below take: make demo DEMO_FLAGS=--keep, make up NODES=50.
 DEMO_FLAGS ?=
