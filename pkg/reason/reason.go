@@ -23,6 +23,7 @@ const (
 	NeverFits        Code = "NeverFits"          // not even an empty cluster could hold it
 	NotEnoughCluster Code = "ClusterFull"        // minResources exceed what is free in the whole cluster
 	Unsupported      Code = "Unsupported"        // the pod asks for something that can't be checked
+	Fault            Code = "Fault"              // something broke while it was tried
 )
 
 // Reason is why something waits. Only the fields its Code speaks of are set.

@@ -27,6 +27,10 @@ func TestEveryCodeHasItsWords(t *testing.T) {
 			reason.Reason{Code: reason.Unsupported, Field: "hostPort 80", Remedy: "remove it"},
 			"hostPort 80: remove it",
 		},
+		"a fault": {
+			reason.Reason{Code: reason.Fault, Value: "index out of range"},
+			"a fault in the scheduler keeps it from being tried until it is changed: index out of range; please report it",
+		},
 		"a missing queue": {
 			reason.Reason{Code: reason.QueueMissing, Object: "ai"},
 			`queue "ai" does not exist: create it, or name another in spec.queue`,

@@ -16,6 +16,8 @@ func (r Reason) String() string {
 		return fmt.Sprintf("%s%s is %s: %s", r.object(), r.Field, r.Value, r.Remedy)
 	case Unsupported:
 		return fmt.Sprintf("%s: %s", r.Field, r.Remedy)
+	case Fault:
+		return fmt.Sprintf("a fault in the scheduler keeps it from being tried until it is changed: %s; please report it", r.Value)
 	case QueueMissing:
 		return fmt.Sprintf("queue %q does not exist: create it, or name another in spec.queue", r.Object)
 	case QueueClosed:

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -42,6 +43,7 @@ func (c *Cycle) Awaited(g *model.Gang) bool {
 // promised to it, and counts against further promises, until its tasks exist.
 func (c *Cycle) Admit(g *model.Gang) {
 	en := c.engine.entries[g]
+	defer c.quarantine(en, c.World.Mark())
 	c.report.Tried++
 	if why, wakes, ok := c.engine.mayRun(g); !ok {
 		c.refuse(en, why, wakes)
@@ -66,6 +68,8 @@ func (c *Cycle) Admit(g *model.Gang) {
 // trace and says why.
 func (c *Cycle) Try(g *model.Gang) {
 	e, en := c.engine, c.engine.entries[g]
+	mark := c.World.Mark()
+	defer c.quarantine(en, mark)
 	if lacks(g) && !nothingToDo(g) && !en.impatient {
 		e.timers[en] = c.Now.Add(e.config.PatienceFor)
 		c.content(en)
@@ -77,7 +81,6 @@ func (c *Cycle) Try(g *model.Gang) {
 		return
 	}
 	c.report.Tried++
-	mark := c.World.Mark()
 	why, wakes, ok := e.placeMinimum(g)
 	if !ok {
 		c.World.Rollback(mark)
@@ -99,6 +102,16 @@ func (c *Cycle) Try(g *model.Gang) {
 		return
 	}
 	c.refuse(en, why, wakes)
+}
+
+// quarantine keeps a fault that one gang provokes, in a plugin or here, from
+// stopping all others: what was placed for it is taken back, and it waits until
+// it is changed.
+func (c *Cycle) quarantine(en *entry, mark model.Mark) {
+	if fault := recover(); fault != nil {
+		c.World.Rollback(mark)
+		c.refuse(en, reason.Reason{Code: reason.Fault, Value: fmt.Sprint(fault)}, model.GangChanged)
+	}
 }
 
 // nothingToDo reports whether a gang has all it needs, or has ended.
