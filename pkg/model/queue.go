@@ -15,7 +15,7 @@ type Queue struct {
 	Known   bool // false: gangs name it, but it does not exist
 	Closed  string
 	Problem *reason.Reason
-	parent  string
+	Parent  string // name of the queue above it; empty: none
 	limit   quota.Limit
 	Gangs   int // gangs that name it
 }
@@ -24,10 +24,10 @@ type Queue struct {
 func (w *World) SetQueue(s QueueSpec) *Queue {
 	q := w.queue(s.Name)
 	q.Known, q.Closed, q.Problem = true, s.Closed, s.Problem
-	q.parent, q.limit = s.Parent, quota.LimitOf(&w.Resources, s.Capability)
+	q.Parent, q.limit = s.Parent, quota.LimitOf(&w.Resources, s.Capability)
 	w.attach(q)
 	for _, name := range slices.Sorted(maps.Keys(w.queuesByName)) {
-		if child := w.queuesByName[name]; child.parent == q.Name {
+		if child := w.queuesByName[name]; child.Parent == q.Name {
 			w.attach(child)
 		}
 	}
@@ -42,7 +42,7 @@ func (w *World) DropQueue(name string) *Queue {
 		return nil
 	}
 	q.Known, q.Closed, q.Problem = false, "", nil
-	q.parent, q.limit = "", quota.Limit{}
+	q.Parent, q.limit = "", quota.Limit{}
 	w.attach(q)
 	w.Happened |= QueueChanged | QueueRoom
 	return q
@@ -56,14 +56,14 @@ func (w *World) QueueNamed(name string) *Queue { return w.queuesByName[name] }
 
 func (w *World) attach(q *Queue) {
 	parent := quota.None
-	if p := w.queuesByName[q.parent]; p != nil {
+	if p := w.queuesByName[q.Parent]; p != nil {
 		parent = p.ID
 	}
 	if w.Quota.Set(q.ID, parent, q.limit) {
 		return
 	}
 	q.Problem = &reason.Reason{
-		Code: reason.Invalid, Kind: "Queue", Object: q.Name, Field: "spec.parent", Value: q.parent,
+		Code: reason.Invalid, Kind: "Queue", Object: q.Name, Field: "spec.parent", Value: q.Parent,
 		Remedy: "a queue can't be above itself; name a parent outside its own branch",
 	}
 }

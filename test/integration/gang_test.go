@@ -181,3 +181,19 @@ func TestBadInputIsCalledOutAndHurtsNobody(t *testing.T) {
 		eventually(t, func(ctx context.Context) error { return w.event(ctx, ns, "Pod", name, want) })
 	}
 }
+
+// TestThePermanentQueuesComeBack deletes the queues that everything else stands on.
+func TestThePermanentQueuesComeBack(t *testing.T) {
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	for _, name := range []string{schedulingv1beta1.RootQueue, schedulingv1beta1.DefaultQueue} {
+		if err := w.Delete(t.Context(), &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.podGroup(t, ns, "late", 1, schedulingv1beta1.DefaultQueue)
+	if _, err := w.core.CoreV1().Pods(ns).Create(t.Context(), member(ns, "late", 0, 1), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func(ctx context.Context) error { return w.inPhase(ctx, ns, "late", schedulingv1beta1.PodGroupRunning) })
+}

@@ -30,10 +30,22 @@ func (e *Engine) mayRun(g *model.Gang) (reason.Reason, model.Change, bool) {
 		return reason.Reason{Code: reason.QueueMissing, Kind: "Queue", Object: queue.Name}, model.QueueChanged, false
 	case queue.Problem != nil:
 		return *queue.Problem, model.QueueChanged, false
+	case !e.hasParent(queue):
+		return reason.Reason{
+			Code: reason.Invalid, Kind: "Queue", Object: queue.Name, Field: "spec.parent", Value: queue.Parent,
+			Remedy: "there is no such queue; create it, or name another parent",
+		}, model.QueueChanged, false
 	case queue.Closed != "" && g.Counts.Held() == 0:
 		return reason.Reason{Code: reason.QueueClosed, Kind: "Queue", Object: queue.Name, Value: queue.Closed}, model.QueueChanged, false
 	}
 	return reason.Reason{}, 0, true
+}
+
+// hasParent reports whether the queue that q names as the one above it exists:
+// its ceiling would be q's too.
+func (e *Engine) hasParent(q *model.Queue) bool {
+	parent := e.World.QueueNamed(q.Parent)
+	return q.Parent == "" || (parent != nil && parent.Known)
 }
 
 // placeMinimum places what a gang lacks to be whole, all of it or, on false,

@@ -7,6 +7,7 @@ package intake
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,11 +29,23 @@ func Resources(l corev1.ResourceList) resource.List {
 	return resource.ListOf(amounts)
 }
 
+// units reads a quantity in our unit of its resource. What is beyond 64 bits is
+// held at their end: quantities are exact far beyond, and their own conversion wraps.
 func units(name corev1.ResourceName, q apiresource.Quantity) int64 {
+	scale := 1.0
 	if name == corev1.ResourceCPU {
-		return q.MilliValue()
+		scale = 1000
 	}
-	return q.Value()
+	switch about := q.AsApproximateFloat64() * scale; {
+	case about >= math.MaxInt64:
+		return math.MaxInt64
+	case about <= math.MinInt64:
+		return math.MinInt64
+	case name == corev1.ResourceCPU:
+		return q.MilliValue()
+	default:
+		return q.Value()
+	}
 }
 
 // Node reads a node.

@@ -44,7 +44,7 @@ func newQueueWriter(s *Scheduler) *queueWriter {
 	}
 }
 
-// ensure makes the queues that exist from the start.
+// ensure makes the queues that must always be there.
 func (w *queueWriter) ensure(ctx context.Context) error {
 	for _, q := range []schedulingv1beta1.Queue{
 		{
@@ -61,6 +61,18 @@ func (w *queueWriter) ensure(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// permanent reports whether a queue must always be there.
+func permanent(name string) bool {
+	return name == schedulingv1beta1.RootQueue || name == schedulingv1beta1.DefaultQueue
+}
+
+// lost takes notice of a queue that is gone. Those that must be there are made anew.
+func (w *queueWriter) lost(name string) {
+	if permanent(name) {
+		w.queue.Add(name)
+	}
 }
 
 // note takes what queues use after a cycle.
@@ -101,7 +113,11 @@ func (w *queueWriter) run(ctx context.Context) {
 
 func (w *queueWriter) write(ctx context.Context, name string) error {
 	var q schedulingv1beta1.Queue
-	if err := w.cache.Get(ctx, types.NamespacedName{Name: name}, &q); err != nil {
+	err := w.cache.Get(ctx, types.NamespacedName{Name: name}, &q)
+	if apierrors.IsNotFound(err) && permanent(name) {
+		return w.ensure(ctx)
+	}
+	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	w.mu.Lock()

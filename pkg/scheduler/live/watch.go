@@ -72,6 +72,7 @@ func (s *Scheduler) pod(p *corev1.Pod, gone bool) engine.Event {
 
 func (s *Scheduler) queue(q *schedulingv1beta1.Queue, gone bool) engine.Event {
 	if gone {
+		s.queues.lost(q.Name)
 		return engine.QueueGone{Name: q.Name}
 	}
 	spec := intake.Queue(q)
