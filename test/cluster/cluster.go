@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -231,6 +232,27 @@ func (c *Cluster) Kill(component string) error {
 	}
 	p.kill()
 	return c.save()
+}
+
+// Terminate asks a component to end and waits until it has, however long that takes.
+func (c *Cluster) Terminate(ctx context.Context, component string) error {
+	c.mu.Lock()
+	p := c.processes[component]
+	delete(c.processes, component)
+	c.mu.Unlock()
+	if p == nil {
+		return fmt.Errorf("component %q does not run", component)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("end %s: %w", component, err)
+	}
+	select {
+	case <-p.done:
+		return c.save()
+	case <-ctx.Done():
+		p.kill()
+		return errors.Join(ctx.Err(), c.save())
+	}
 }
 
 // Restart starts a component that was killed with the same flags, and waits until it is ready.

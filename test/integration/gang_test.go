@@ -65,58 +65,96 @@ func TestRacingGangsAreBoundWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestAKilledSchedulerCompletesItsGang kills Muster in the middle of binding.
-func TestAKilledSchedulerCompletesItsGang(t *testing.T) {
-	const size = 100
-	w := newWorld(t, cluster.Config{Nodes: 25})
-	ns := w.Namespace(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	w.podGroup(t, ns, "big", size, "default")
-	watching := watchBinds(ctx, t, w, ns, 200)
+// big is a gang that fills the cluster of these tests, 25 nodes of 8 GPUs.
+const big, bigTasks, bigGPUs = "big", 100, 2
+
+// whileBinding ends Muster, in the way that end does, when it has bound a quarter
+// of a big gang, and returns how many pods are bound once it has ended. One
+// worker makes binding slow enough to be hit in the middle.
+func (w *world) whileBinding(t *testing.T, ns string, watching *binds, end func() error) int {
+	t.Helper()
+	w.podGroup(t, ns, big, bigTasks, "default")
 	if err := w.Kill(cluster.Muster); err != nil {
 		t.Fatal(err)
 	}
-	for i := range size {
-		if _, err := w.core.CoreV1().Pods(ns).Create(ctx, member(ns, "big", i, 2), metav1.CreateOptions{}); err != nil {
+	for i := range bigTasks {
+		if _, err := w.core.CoreV1().Pods(ns).Create(t.Context(), member(ns, big, i, bigGPUs), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// One worker makes binding slow enough to be hit in the middle.
 	started := make(chan error, 1)
-	go func() { started <- w.StartMuster(ctx, w.binary, "--bind-workers=1") }()
-	for watching.total() < size/4 {
+	go func() { started <- w.StartMuster(t.Context(), w.binary, "--bind-workers=1") }()
+	for watching.total() < bigTasks/4 {
 		select {
 		case <-watching.changed:
 		case <-time.After(30 * time.Second):
 			t.Fatalf("only %d pods were bound", watching.total())
 		}
 	}
-	if err := w.Kill(cluster.Muster); err != nil {
+	if err := end(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-started; err != nil {
-		t.Logf("killed before it was ready: %v", err)
+		t.Logf("ended before it was ready: %v", err)
 	}
-	n, err := w.bound(ctx, ns, "big")
+	n, err := w.bound(t.Context(), ns, big)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("killed when %d of %d pods were bound", n, size)
-	if n == size {
+	t.Logf("ended with %d of %d pods bound", n, bigTasks)
+	return n
+}
+
+// TestAKilledSchedulerCompletesItsGang kills Muster in the middle of binding. After
+// a restart the half gang gets the room it needs, whatever priority a rival has.
+func TestAKilledSchedulerCompletesItsGang(t *testing.T) {
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	watching := watchBinds(t.Context(), t, w, ns, 200)
+	if n := w.whileBinding(t, ns, watching, func() error { return w.Kill(cluster.Muster) }); n == bigTasks {
 		t.Skip("the machine bound all before the kill came")
 	}
-	// A gang of higher priority must not take what the half gang needs.
-	if err := w.StartMuster(ctx, w.binary); err != nil {
+	rival := `
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: urgent}
+value: 1000
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: rival}
+spec: {minMember: 1, priorityClassName: urgent}
+`
+	if err := w.ApplyYAML(t.Context(), ns, rival); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func(context.Context) error {
-		if n := watching.total(); n != size {
-			return fmt.Errorf("%d of %d pods are bound", n, size)
-		}
-		return nil
+	if _, err := w.core.CoreV1().Pods(ns).Create(t.Context(), member(ns, "rival", 0, bigGPUs), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.StartMuster(t.Context(), w.binary); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func(ctx context.Context) error { return w.inPhase(ctx, ns, big, schedulingv1beta1.PodGroupRunning) })
+	eventually(t, func(ctx context.Context) error {
+		_, err := w.unschedulable(ctx, ns, "rival")
+		return err
 	})
-	eventually(t, func(ctx context.Context) error { return w.inPhase(ctx, ns, "big", schedulingv1beta1.PodGroupRunning) })
+	if got := watching.byGang(); got[big] != bigTasks || got["rival"] != 0 {
+		t.Errorf("bound are %v, want all %d of the half gang and none of its rival", got, bigTasks)
+	}
+}
+
+// TestASignalLetsBindsFinish asks Muster to end in the middle of binding: what it
+// decided it still carries out, and then it ends.
+func TestASignalLetsBindsFinish(t *testing.T) {
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	watching := watchBinds(t.Context(), t, w, ns, 200)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	if n := w.whileBinding(t, ns, watching, func() error { return w.Terminate(ctx, cluster.Muster) }); n != bigTasks {
+		t.Errorf("%d of %d pods are bound", n, bigTasks)
+	}
 }
 
 // TestBadInputIsCalledOutAndHurtsNobody puts every kind of bad input beside a good gang.
