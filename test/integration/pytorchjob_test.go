@@ -16,9 +16,14 @@ import (
 	"github.com/muster-sh/muster/test/cluster"
 )
 
-// job is a PyTorchJob of one master and workers, each with GPUs of its own.
-func job(workers, gpus int) string {
-	pod := fmt.Sprintf(`{spec: {schedulerName: volcano, containers: [{name: pytorch, image: trainer, resources: {limits: {nvidia.com/gpu: %d}}}]}}`, gpus)
+// job is a PyTorchJob of one master and workers, each with GPUs of its own. Its
+// pods run until they are deleted, or as long as runFor says.
+func job(workers, gpus int, runFor ...string) string {
+	annotations := ""
+	for _, d := range runFor {
+		annotations = fmt.Sprintf("metadata: {annotations: {%s: %s}}, ", cluster.RunForAnnotation, d)
+	}
+	pod := "{" + annotations + fmt.Sprintf(`spec: {schedulerName: volcano, containers: [{name: pytorch, image: trainer, resources: {limits: {nvidia.com/gpu: %d}}}]}}`, gpus)
 	return fmt.Sprintf(`
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -182,5 +187,28 @@ func TestAnOperatorsOwnPodGroupIsTheOnlyOne(t *testing.T) {
 	}
 	eventually(t, func(ctx context.Context) error {
 		return w.oneGang(ctx, ns, "bert", map[string]int32{"master": 1, "worker": 3}, schedulingv1beta1.PodGroupRunning)
+	})
+}
+
+// TestAFinishedJobGivesItsPodGroupBack lets all pods of a job succeed.
+func TestAFinishedJobGivesItsPodGroupBack(t *testing.T) {
+	w := newWorld(t, cluster.Config{Nodes: 8, Operators: []cluster.Operator{{Name: "training"}}})
+	ns := w.Namespace(t)
+	if err := w.ApplyYAML(t.Context(), ns, job(2, 8, "500ms")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func(ctx context.Context) error {
+		var j kubeflowv1.PyTorchJob
+		if err := w.Get(ctx, client.ObjectKey{Namespace: ns, Name: "bert"}, &j); err != nil {
+			return err
+		}
+		groups, err := w.groups(ctx, ns)
+		if err != nil {
+			return err
+		}
+		if n := j.Status.ReplicaStatuses["Master"]; n == nil || n.Succeeded != 1 || len(groups) != 0 {
+			return fmt.Errorf("replicas %+v, PodGroups %v", j.Status.ReplicaStatuses, keys(groups))
+		}
+		return nil
 	})
 }
