@@ -2,7 +2,9 @@ package integration_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -200,6 +202,9 @@ func TestBadInputIsCalledOutAndHurtsNobody(t *testing.T) {
 		})
 		eventually(t, func(ctx context.Context) error { return w.event(ctx, ns, "PodGroup", name, want) })
 	}
+	if got := w.explained(t, ns, "nowhere"); got.Code != "QueueMissing" || got.Object != "missing" || got.Gang != ns+"/nowhere" {
+		t.Errorf("/debug/explain says %+v", got)
+	}
 	for name, want := range map[string]string{
 		"lonely":  "the pod names no PodGroup: set its annotation scheduling.k8s.io/group-name to a PodGroup of its namespace, or create it through a workload that Muster knows",
 		"ghost-0": "PodGroup " + ns + "/ghost does not exist: create it, or correct the pod's annotation scheduling.k8s.io/group-name",
@@ -218,6 +223,29 @@ func TestBadInputIsCalledOutAndHurtsNobody(t *testing.T) {
 		})
 		eventually(t, func(ctx context.Context) error { return w.event(ctx, ns, "Pod", name, want) })
 	}
+}
+
+// explanation is what /debug/explain serves.
+type explanation struct{ Gang, Text, Code, Object string }
+
+// explained asks Muster over HTTP why a PodGroup waits.
+func (w *world) explained(t *testing.T, namespace, name string) explanation {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.MusterAddress()+"/debug/explain/"+namespace+"/"+name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var got explanation
+	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	return got
 }
 
 // TestThePermanentQueuesComeBack deletes the queues that everything else stands on.
