@@ -16,14 +16,14 @@ import (
 	"github.com/muster-sh/muster/test/cluster"
 )
 
-// job is a PyTorchJob of one master and workers, each with GPUs of its own. Its
+// job is a PyTorchJob of one master and workers, each with 8 GPUs. Its
 // pods run until they are deleted, or as long as runFor says.
-func job(workers, gpus int, runFor ...string) string {
+func job(workers int, runFor ...string) string {
 	annotations := ""
 	for _, d := range runFor {
 		annotations = fmt.Sprintf("metadata: {annotations: {%s: %s}}, ", cluster.RunForAnnotation, d)
 	}
-	pod := "{" + annotations + fmt.Sprintf(`spec: {schedulerName: volcano, containers: [{name: pytorch, image: trainer, resources: {limits: {nvidia.com/gpu: %d}}}]}}`, gpus)
+	pod := "{" + annotations + `spec: {schedulerName: volcano, containers: [{name: pytorch, image: trainer, resources: {limits: {nvidia.com/gpu: 8}}}]}}`
 	return fmt.Sprintf(`
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -101,7 +101,7 @@ func (w *world) edit(t *testing.T, namespace string, change func(*kubeflowv1.PyT
 func TestAPyTorchJobIsOneGang(t *testing.T) {
 	w := newWorld(t, cluster.Config{Nodes: 8, Operators: []cluster.Operator{{Name: "training"}}})
 	ns := w.Namespace(t)
-	if err := w.ApplyYAML(t.Context(), ns, job(3, 8)); err != nil {
+	if err := w.ApplyYAML(t.Context(), ns, job(3)); err != nil {
 		t.Fatal(err)
 	}
 	var j kubeflowv1.PyTorchJob
@@ -182,7 +182,7 @@ func (w *world) empty(ctx context.Context, namespace string) error {
 func TestAnOperatorsOwnPodGroupIsTheOnlyOne(t *testing.T) {
 	w := newWorld(t, cluster.Config{Nodes: 8, Operators: []cluster.Operator{{Name: "training", Gang: true}}})
 	ns := w.Namespace(t)
-	if err := w.ApplyYAML(t.Context(), ns, job(3, 8)); err != nil {
+	if err := w.ApplyYAML(t.Context(), ns, job(3)); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func(ctx context.Context) error {
@@ -194,7 +194,7 @@ func TestAnOperatorsOwnPodGroupIsTheOnlyOne(t *testing.T) {
 func TestAFinishedJobGivesItsPodGroupBack(t *testing.T) {
 	w := newWorld(t, cluster.Config{Nodes: 8, Operators: []cluster.Operator{{Name: "training"}}})
 	ns := w.Namespace(t)
-	if err := w.ApplyYAML(t.Context(), ns, job(2, 8, "500ms")); err != nil {
+	if err := w.ApplyYAML(t.Context(), ns, job(2, "500ms")); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func(ctx context.Context) error {

@@ -44,7 +44,7 @@ func TestGeneratedRolesSuffice(t *testing.T) {
 		logs[part] = w.runAs(t, part)
 	}
 	ns := w.Namespace(t)
-	if err := w.ApplyYAML(t.Context(), ns, job(3, 8)); err != nil {
+	if err := w.ApplyYAML(t.Context(), ns, job(3)); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func(ctx context.Context) error {
