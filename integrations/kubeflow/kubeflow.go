@@ -5,6 +5,7 @@ package kubeflow
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -90,19 +91,19 @@ func (r row[T, P]) Gangs(obj apis.Object) ([]workload.Gang, error) {
 		return nil, nil
 	}
 	parts := r.parts(s)
-	var least, all int32
+	var least, all int64
 	for _, p := range parts {
 		n := p.Replicas
 		if few, ok := s.elastic[p.Role]; ok {
 			n = min(n, max(few, 0))
 		}
-		least += n
-		all += p.Replicas
+		least += int64(n)
+		all += int64(p.Replicas)
 	}
 	if all == 0 {
 		return nil, nil
 	}
-	gang := workload.Derive(obj, parts, policyOf(s.run), least)
+	gang := workload.Derive(obj, parts, policyOf(s.run), int32(min(least, math.MaxInt32)))
 	return []workload.Gang{gang}, nil
 }
 

@@ -1,6 +1,7 @@
 package kubeflow_test
 
 import (
+	"math"
 	"os"
 	"testing"
 
@@ -164,6 +165,28 @@ func TestAPyTorchJobNeedsNoGang(t *testing.T) {
 				t.Errorf("gangs %+v, error %v", got, err)
 			}
 		})
+	}
+}
+
+// TestAJobOfAbsurdSizeCostsNothingAndIsNeverHalved would take minutes, or ask for a
+// minimum of one, if pods were added up one by one or in 32 bits.
+func TestAJobOfAbsurdSizeCostsNothingAndIsNeverHalved(t *testing.T) {
+	gangs, err := adapter().Gangs(job(func(j *kubeflowv1.PyTorchJob) {
+		j.Spec.PyTorchReplicaSpecs["Worker"].Replicas = new(int32(math.MaxInt32))
+	}))
+	if err != nil || len(gangs) != 1 {
+		t.Fatalf("gangs %v, error %v", gangs, err)
+	}
+	g := gangs[0]
+	want := []workload.Role{{Name: "master", Replicas: 1, Min: 1}, {Name: "worker", Replicas: math.MaxInt32, Min: math.MaxInt32 - 1}}
+	if diff := cmp.Diff(want, g.Roles); diff != "" || g.Min != math.MaxInt32 {
+		t.Errorf("minimum %d\n%s", g.Min, diff)
+	}
+	if diff := cmp.Diff([]string{"it asks for 2147483648 pods, more than a PodGroup can count; ask for fewer"}, g.Problems); diff != "" {
+		t.Error(diff)
+	}
+	if q := g.MinResources["nvidia.com/gpu"]; q.Value() != 8*math.MaxInt32 {
+		t.Errorf("minResources %v", g.MinResources)
 	}
 }
 

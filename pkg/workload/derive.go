@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 
@@ -40,14 +41,18 @@ func Derive(obj apis.Object, parts []Part, policy Policy, least int32) Gang {
 		PriorityClass: priorityOf(parts, policy),
 		Annotations:   inherited(obj),
 	}
-	var all int32
+	var sum int64
 	for _, p := range parts {
-		all += p.Replicas
+		sum += int64(p.Replicas)
 	}
+	all := int32(min(sum, math.MaxInt32))
 	if policy.Min != nil {
 		g.Min = *policy.Min
 	}
 	switch {
+	case sum > math.MaxInt32:
+		g.Problems = append(g.Problems, fmt.Sprintf("it asks for %d pods, more than a PodGroup can count; ask for fewer", sum))
+		g.Min = all
 	case g.Min < 1:
 		g.Problems = append(g.Problems, fmt.Sprintf("minAvailable is %d: it must be at least 1; 1 is used", g.Min))
 		g.Min = 1
@@ -76,10 +81,9 @@ func minResources(parts []Part, roles []Role) corev1.ResourceList {
 		}
 		//muster:anyorder a sum per name
 		for name, q := range Requests(p.Template) {
+			q.Mul(int64(roles[i].Min))
 			total := sum[name]
-			for range roles[i].Min {
-				total.Add(q)
-			}
+			total.Add(q)
 			sum[name] = total
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -122,17 +123,24 @@ func (w *statusWriter) run(ctx context.Context) {
 func (w *statusWriter) write(ctx context.Context, key string) error {
 	w.mu.Lock()
 	v, gang := w.verdicts[key]
-	refuse, pod := w.orphans[key[min(len(orphanPrefix), len(key)):]]
-	delete(w.orphans, refuse.Task)
+	name, pod := strings.CutPrefix(key, orphanPrefix)
+	refuse, waits := w.orphans[name]
 	w.mu.Unlock()
-	switch {
-	case gang:
+	if gang {
 		return w.writeGang(ctx, key, v)
-	case pod:
-		return w.writeOrphan(ctx, refuse)
-	default:
+	}
+	if !pod || !waits {
 		return nil
 	}
+	if err := w.writeOrphan(ctx, refuse); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.orphans[name].UID == refuse.UID {
+		delete(w.orphans, name)
+	}
+	return nil
 }
 
 func (w *statusWriter) writeGang(ctx context.Context, key string, v verdict) error {
