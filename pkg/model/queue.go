@@ -59,13 +59,8 @@ func (w *World) attach(q *Queue) {
 	if p := w.queuesByName[q.Parent]; p != nil {
 		parent = p.ID
 	}
-	if w.Quota.Set(q.ID, parent, q.limit) {
-		return
-	}
-	q.Problem = &reason.Reason{
-		Code: reason.Invalid, Kind: "Queue", Object: q.Name, Field: "spec.parent", Value: q.Parent,
-		Remedy: "a queue can't be above itself; name a parent outside its own branch",
-	}
+	// A circle is refused here and stays open at one end; the engine lets nothing run in it.
+	w.Quota.Set(q.ID, parent, q.limit)
 }
 
 func (w *World) queue(name string) *Queue {

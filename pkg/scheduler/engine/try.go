@@ -22,30 +22,42 @@ type group struct {
 
 // mayRun asks everything about a gang that does not depend on nodes.
 func (e *Engine) mayRun(g *model.Gang) (reason.Reason, model.Change, bool) {
-	queue := g.Queue
-	switch {
-	case g.Problem != nil:
+	if g.Problem != nil {
 		return *g.Problem, model.GangChanged, false
-	case !queue.Known:
-		return reason.Reason{Code: reason.QueueMissing, Kind: "Queue", Object: queue.Name}, model.QueueChanged, false
-	case queue.Problem != nil:
-		return *queue.Problem, model.QueueChanged, false
-	case !e.hasParent(queue):
-		return reason.Reason{
-			Code: reason.Invalid, Kind: "Queue", Object: queue.Name, Field: "spec.parent", Value: queue.Parent,
-			Remedy: "there is no such queue; create it, or name another parent",
-		}, model.QueueChanged, false
-	case queue.Closed != "" && g.Counts.Held() == 0:
-		return reason.Reason{Code: reason.QueueClosed, Kind: "Queue", Object: queue.Name, Value: queue.Closed}, model.QueueChanged, false
 	}
-	return reason.Reason{}, 0, true
+	if !g.Queue.Known {
+		return reason.Reason{Code: reason.QueueMissing, Kind: "Queue", Object: g.Queue.Name}, model.QueueChanged, false
+	}
+	why, ok := e.queueTakes(g.Queue, g.Counts.Held() == 0)
+	return why, model.QueueChanged, ok
 }
 
-// hasParent reports whether the queue that q names as the one above it exists:
-// its ceiling would be q's too.
-func (e *Engine) hasParent(q *model.Queue) bool {
-	parent := e.World.QueueNamed(q.Parent)
-	return q.Parent == "" || (parent != nil && parent.Known)
+// queueTakes says whether a queue and all above it can be charged: one whose way
+// to the top is broken would run without the ceilings that stand there. Fresh
+// gangs want them all open as well.
+func (e *Engine) queueTakes(q *model.Queue, fresh bool) (reason.Reason, bool) {
+	at := q
+	for range e.World.Queues() {
+		if at.Problem != nil {
+			return *at.Problem, false
+		}
+		if fresh && at.Closed != "" {
+			return reason.Reason{Code: reason.QueueClosed, Kind: "Queue", Object: at.Name, Value: at.Closed}, false
+		}
+		if at.Parent == "" {
+			return reason.Reason{}, true
+		}
+		up := e.World.QueueNamed(at.Parent)
+		if up == nil || !up.Known {
+			return badParent(at, "there is no such queue; create it, or name another parent"), false
+		}
+		at = up
+	}
+	return badParent(q, "the queues above it form a circle; name a parent outside it"), false
+}
+
+func badParent(q *model.Queue, remedy string) reason.Reason {
+	return reason.Reason{Code: reason.Invalid, Kind: "Queue", Object: q.Name, Field: "spec.parent", Value: q.Parent, Remedy: remedy}
 }
 
 // placeMinimum places what a gang lacks to be whole, all of it or, on false,
