@@ -86,9 +86,17 @@ func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
 	if g.Queue == "" {
 		g.Queue = schedulingv1beta1.DefaultQueue
 	}
+	if t := pg.Spec.NetworkTopology; t != nil && t.Mode != schedulingv1beta1.SoftNetworkTopologyMode {
+		g.Problem = unchecked("spec.networkTopology", "use mode: soft")
+	}
+	if len(pg.Spec.SubGroupPolicy) > 0 {
+		g.Problem = unchecked("spec.subGroupPolicy", "use minTaskMember")
+	}
 	if pg.Spec.MinResources != nil {
 		g.MinResources = Resources(*pg.Spec.MinResources)
-		g.Problem = negative("", "", "spec.minResources", g.MinResources)
+		if bad := negative("", "", "spec.minResources", g.MinResources); bad != nil {
+			g.Problem = bad
+		}
 	}
 	if g.Min < 0 {
 		g.Problem = invalid("spec.minMember", g.Min)

@@ -141,6 +141,9 @@ func TestWhatCanNotBeCheckedIsSaid(t *testing.T) {
 		},
 		"spec.resourceClaims": func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c"}} },
 		"hostPort 80":         func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} },
+		"hostPort 81": func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{RestartPolicy: new(corev1.ContainerRestartPolicyAlways), Ports: []corev1.ContainerPort{{HostPort: 81}}}}
+		},
 	} {
 		task, _ := intake.Pod(pod(edit), ours)
 		if task.Shape.Problem == nil || task.Shape.Problem.Field != want {
@@ -210,6 +213,26 @@ func TestAQueueIsReadWithItsPlaceInTheTree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, intake.Queue(&tt.queue)); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatAGangAsksThatCanNotBeCheckedIsSaid(t *testing.T) {
+	tests := map[string]struct {
+		spec schedulingv1beta1.PodGroupSpec
+		want string // the field; empty: it may run
+	}{
+		"a hard topology": {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{Mode: "hard"}}, "spec.networkTopology"},
+		"hard by default": {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{}}, "spec.networkTopology"},
+		"a soft one":      {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{Mode: "soft"}}, ""},
+		"rules for parts": {schedulingv1beta1.PodGroupSpec{SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{{Name: "a"}}}, "spec.subGroupPolicy"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := intake.PodGroup(&schedulingv1beta1.PodGroup{Spec: tt.spec}, 0)
+			if (got.Problem == nil) != (tt.want == "") || (got.Problem != nil && got.Problem.Field != tt.want) {
+				t.Errorf("problem %+v, want one about %q", got.Problem, tt.want)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package intake
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
@@ -87,32 +88,34 @@ func key(s model.Shape) string {
 	return string(text)
 }
 
+// unchecked is the reason of what can't be checked.
+func unchecked(field, remedy string) *reason.Reason {
+	return &reason.Reason{Code: reason.Unsupported, Field: field, Remedy: "Muster can't check this yet; " + remedy}
+}
+
 // unsupported names what a pod asks for that placing it would have to honour and
 // this scheduler can't check yet: better said than silently ignored.
 func unsupported(p *corev1.Pod) *reason.Reason {
-	because := func(field, remedy string) *reason.Reason {
-		return &reason.Reason{Code: reason.Unsupported, Field: field, Remedy: "Muster can't check this yet; " + remedy}
-	}
 	if a := p.Spec.Affinity; a != nil {
 		if a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			return because("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label")
+			return unchecked("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label")
 		}
 		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			return because("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label")
+			return unchecked("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label")
 		}
 	}
 	for _, c := range p.Spec.TopologySpreadConstraints {
 		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
-			return because("spec.topologySpreadConstraints", "use whenUnsatisfiable: ScheduleAnyway")
+			return unchecked("spec.topologySpreadConstraints", "use whenUnsatisfiable: ScheduleAnyway")
 		}
 	}
 	if len(p.Spec.ResourceClaims) > 0 {
-		return because("spec.resourceClaims", "ask for an extended resource")
+		return unchecked("spec.resourceClaims", "ask for an extended resource")
 	}
-	for _, c := range p.Spec.Containers {
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		for _, port := range c.Ports {
 			if port.HostPort > 0 {
-				return because(fmt.Sprintf("hostPort %d", port.HostPort), "expose it through a Service")
+				return unchecked(fmt.Sprintf("hostPort %d", port.HostPort), "expose it through a Service")
 			}
 		}
 	}
