@@ -61,6 +61,19 @@ func (g *Gang) Whole() bool {
 	return true
 }
 
+// Stuck returns the first task whose binding was refused, nil when there is none, and how many there are.
+func (g *Gang) Stuck() (first *Task, n int32) {
+	for _, t := range g.Tasks {
+		if t.Stuck == "" {
+			continue
+		}
+		if n++; first == nil {
+			first = t
+		}
+	}
+	return first, n
+}
+
 // Broken reports whether a gang has some of its minimum but not all of it.
 func (g *Gang) Broken() bool { return g.Counts.Placed > 0 && !g.Whole() }
 

@@ -22,8 +22,10 @@ type Task struct {
 	Gang   *Gang
 	Class  *Class
 	Bucket Bucket
-	On     *Node  // where it is; nil while it has no node
-	queue  *Queue // what it is charged to besides its node
+	On     *Node // where it is; nil while it has no node
+	// Stuck says why its binding was refused, while it keeps its room for another try.
+	Stuck string
+	queue *Queue // what it is charged to besides its node
 }
 
 // charged reports whether the task takes room.
@@ -99,6 +101,14 @@ func (w *World) Unassume(uid, node string) {
 	w.touch(t.Gang)
 }
 
+// Stick notes why the binding of an assumed task was refused.
+func (w *World) Stick(uid, node, why string) {
+	if t := w.tasks[uid]; t != nil && t.Bucket == Assumed && t.On.Name == node {
+		t.Stuck = why
+		w.touch(t.Gang)
+	}
+}
+
 // TaskOf returns the task with that UID, nil when none was heard of.
 func (w *World) TaskOf(uid string) *Task { return w.tasks[uid] }
 
@@ -154,6 +164,7 @@ func (w *World) exit(t *Task) {
 
 // lift takes t out of all sums; put adds it again where it then stands.
 func (w *World) lift(t *Task) {
+	t.Stuck = ""
 	if t.charged() {
 		t.On.Free.Add(t.Class.Req, 1)
 		if t.queue != nil {

@@ -24,6 +24,7 @@ const (
 	NotEnoughCluster Code = "ClusterFull"        // minResources exceed what is free in the whole cluster
 	Unsupported      Code = "Unsupported"        // the pod asks for something that can't be checked
 	Fault            Code = "Fault"              // something broke while it was tried
+	BindRefused      Code = "BindRefused"        // the API server did not take a binding
 )
 
 // Reason is why something waits. Only the fields its Code speaks of are set.

@@ -31,6 +31,10 @@ func TestEveryCodeHasItsWords(t *testing.T) {
 			reason.Reason{Code: reason.Fault, Value: "index out of range"},
 			"a fault in the scheduler keeps it from being tried until it is changed: index out of range; please report it",
 		},
+		"a binding that is refused": {
+			reason.Reason{Code: reason.BindRefused, Object: "ml/p", Value: "denied"},
+			"the API server refuses to bind pod ml/p: denied; it is tried again and again",
+		},
 		"a missing queue": {
 			reason.Reason{Code: reason.QueueMissing, Object: "ai"},
 			`queue "ai" does not exist: create it, or name another in spec.queue`,

@@ -18,6 +18,8 @@ func (r Reason) String() string {
 		return fmt.Sprintf("%s: %s", r.Field, r.Remedy)
 	case Fault:
 		return fmt.Sprintf("a fault in the scheduler keeps it from being tried until it is changed: %s; please report it", r.Value)
+	case BindRefused:
+		return fmt.Sprintf("the API server refuses to bind pod %s: %s; it is tried again and again", r.Object, r.Value)
 	case QueueMissing:
 		return fmt.Sprintf("queue %q does not exist: create it, or name another in spec.queue", r.Object)
 	case QueueClosed:

@@ -51,10 +51,14 @@ func (s *Sim) happen(what, name string) error {
 	for _, uid := range uids {
 		t := s.tasks[uid]
 		switch what {
-		case "fail":
+		case "refuse", "fail":
 			on := s.engine.World.TaskOf(uid).On
 			if on == nil {
-				return fmt.Errorf("fail %s: it was not bound", uid)
+				return fmt.Errorf("%s %s: it was not bound", what, uid)
+			}
+			if what == "refuse" {
+				s.engine.Apply(engine.BindRefused{UID: uid, Node: on.Name, Why: "denied"})
+				continue
 			}
 			s.engine.Apply(engine.BindFailed{UID: uid, Node: on.Name})
 			continue

@@ -46,7 +46,8 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //	pod NAME [RESOURCE=…] [node=NAME]       a pod without a gang; with a node, not ours
 //	gone node|queue|gang|task NAME
 //	confirm [GANG]                          the API server confirms all binds
-//	fail TASK                               its binding failed
+//	refuse TASK                             its binding is refused, and will be tried again
+//	fail TASK                               its binding is given up
 //	run|succeed|crash|delete|ungate TASK    what became of a pod; GANG/* for all
 //	after DURATION                          time goes by
 //	cycle                                   prints decisions
@@ -73,7 +74,7 @@ func (s *Sim) Do(line string) ([]string, error) {
 		err = s.gone(w)
 	case "confirm":
 		s.confirm(w.at(1))
-	case "fail", "run", "succeed", "crash", "delete", "ungate":
+	case "refuse", "fail", "run", "succeed", "crash", "delete", "ungate":
 		err = s.happen(w.at(0), w.at(1))
 	case "after":
 		var d time.Duration

@@ -76,6 +76,10 @@ func (c *Cycle) Try(g *model.Gang) {
 		return
 	}
 	e.unpromise(en)
+	if t, n := g.Stuck(); n > 0 {
+		c.refuse(en, reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}, model.GangChanged)
+		return
+	}
 	if nothingToDo(g) {
 		c.content(en)
 		return

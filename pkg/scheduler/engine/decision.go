@@ -33,7 +33,7 @@ type Status struct {
 	Gang, UID                  string
 	Phase                      model.Phase
 	Running, Succeeded, Failed int32
-	Held, Min                  int32
+	Held, Waiting, Min         int32
 	Whole                      bool // it has its minimum
 	Waits                      bool // the last refusal stands; with Whole, it speaks of more than the minimum
 }

@@ -31,18 +31,22 @@ type TaskSet struct{ Task model.TaskSpec }
 // TaskGone says that a pod is gone.
 type TaskGone struct{ UID string }
 
-// BindFailed says that a Bind could not be carried out. The task waits again.
+// BindRefused says why a Bind was not carried out. The task keeps its room until BindFailed follows.
+type BindRefused struct{ UID, Node, Why string }
+
+// BindFailed says that a Bind is given up. The task waits again.
 type BindFailed struct{ UID, Node string }
 
-func (NodeSet) event()    {}
-func (NodeGone) event()   {}
-func (QueueSet) event()   {}
-func (QueueGone) event()  {}
-func (GangSet) event()    {}
-func (GangGone) event()   {}
-func (TaskSet) event()    {}
-func (TaskGone) event()   {}
-func (BindFailed) event() {}
+func (NodeSet) event()     {}
+func (NodeGone) event()    {}
+func (QueueSet) event()    {}
+func (QueueGone) event()   {}
+func (GangSet) event()     {}
+func (GangGone) event()    {}
+func (TaskSet) event()     {}
+func (TaskGone) event()    {}
+func (BindRefused) event() {}
+func (BindFailed) event()  {}
 
 // Apply takes in facts, in the order in which they became known. What follows
 // from them is decided by the next Run.
@@ -69,6 +73,8 @@ func (e *Engine) Apply(events ...Event) {
 			e.World.SetTask(ev.Task)
 		case TaskGone:
 			e.World.DropTask(ev.UID)
+		case BindRefused:
+			e.World.Stick(ev.UID, ev.Node, ev.Why)
 		case BindFailed:
 			e.World.Unassume(ev.UID, ev.Node)
 		}

@@ -18,12 +18,14 @@ func (c *Cycle) tellStatus() {
 			continue
 		}
 		en.phase = phaseOf(g, en.phase)
+		_, stuck := g.Stuck()
 		status := Status{
 			Gang: g.Key, UID: g.UID, Phase: en.phase,
 			Running: g.Counts.Running, Succeeded: g.Counts.Succeeded, Failed: g.Counts.Failed,
-			Held: g.Counts.Held(), Min: g.Min,
-			Whole: g.Whole() && g.Counts.Held() > 0,
-			Waits: en.why != nil,
+			Held: g.Counts.Held() - stuck, Min: g.Min,
+			Waiting: g.Counts.Waiting + g.Counts.Gated,
+			Whole:   g.Whole() && g.Counts.Held() > 0 && stuck == 0,
+			Waits:   en.why != nil,
 		}
 		if status != en.last {
 			en.last = status

@@ -30,7 +30,7 @@ func newBinder(s *Scheduler) *binder {
 	return &binder{
 		Scheduler: s,
 		queue:     workqueue.NewTyped[engine.Bind](),
-		backoff:   workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, 30*time.Second),
+		backoff:   workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, 10*time.Second),
 	}
 }
 
@@ -75,5 +75,8 @@ func (b *binder) bind(ctx context.Context, d engine.Bind) {
 	}
 	logr.FromContextOrDiscard(ctx).Error(err, "bind", "task", d.Name, "node", d.Node, "gang", d.Gang, "retryIn", delay)
 	b.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedBinding", "binding to %s: %v", d.Node, err)
+	if delay > 0 {
+		b.mailbox.put(engine.BindRefused{UID: d.UID, Node: d.Node, Why: err.Error()})
+	}
 	time.AfterFunc(delay, func() { b.mailbox.put(engine.BindFailed{UID: d.UID, Node: d.Node}) })
 }

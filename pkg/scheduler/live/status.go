@@ -37,7 +37,11 @@ func nextStatus(old schedulingv1beta1.PodGroupStatus, v verdict, now time.Time) 
 		setCondition(&next, condition(schedulingv1beta1.PodGroupUnschedulableType, corev1.ConditionTrue, string(v.why.Code), message(v)), now)
 		setCondition(&next, condition(schedulingv1beta1.PodGroupScheduled, corev1.ConditionFalse, string(v.why.Code), ""), now)
 	case v.status.Whole:
-		setCondition(&next, condition(schedulingv1beta1.PodGroupScheduled, corev1.ConditionTrue, "Placed", "tasks in gang are ready to be scheduled"), now)
+		ready := "tasks in gang are ready to be scheduled"
+		if v.why != nil {
+			ready += "; " + message(v)
+		}
+		setCondition(&next, condition(schedulingv1beta1.PodGroupScheduled, corev1.ConditionTrue, "Placed", ready), now)
 		setCondition(&next, condition(schedulingv1beta1.PodGroupUnschedulableType, corev1.ConditionFalse, "Placed", ""), now)
 	case v.status.Phase != "":
 		setCondition(&next, condition(schedulingv1beta1.PodGroupUnschedulableType, corev1.ConditionFalse, "Admitted", ""), now)
@@ -45,10 +49,13 @@ func nextStatus(old schedulingv1beta1.PodGroupStatus, v verdict, now time.Time) 
 	return next
 }
 
-// message says how many of the minimum wait, and why.
+// message says how many wait, and why.
 func message(v verdict) string {
 	text := v.why.String()
-	if v.status.Min > 0 {
+	switch {
+	case v.status.Whole:
+		text = fmt.Sprintf("%d more than the minimum wait: %s", v.status.Waiting, text)
+	case v.status.Min > 0:
 		text = fmt.Sprintf("%d/%d tasks in gang unschedulable: %s", v.status.Min-v.status.Held, v.status.Min, text)
 	}
 	if len(text) > messageLimit {
@@ -61,9 +68,20 @@ func condition(kind schedulingv1beta1.PodGroupConditionType, status corev1.Condi
 	return schedulingv1beta1.PodGroupCondition{Type: kind, Status: status, Reason: why, Message: text}
 }
 
+// firstOfType drops conditions whose type came before: somebody else wrote them.
+func firstOfType(conditions []schedulingv1beta1.PodGroupCondition) []schedulingv1beta1.PodGroupCondition {
+	seen := map[schedulingv1beta1.PodGroupConditionType]bool{}
+	return slices.DeleteFunc(conditions, func(c schedulingv1beta1.PodGroupCondition) bool {
+		twice := seen[c.Type]
+		seen[c.Type] = true
+		return twice
+	})
+}
+
 // setCondition puts c in place of the condition of its type, unless they say the
 // same. A condition that says no is not written where there was none.
 func setCondition(s *schedulingv1beta1.PodGroupStatus, c schedulingv1beta1.PodGroupCondition, now time.Time) {
+	s.Conditions = firstOfType(s.Conditions)
 	i := slices.IndexFunc(s.Conditions, func(o schedulingv1beta1.PodGroupCondition) bool { return o.Type == c.Type })
 	if i < 0 && c.Status == corev1.ConditionFalse {
 		return

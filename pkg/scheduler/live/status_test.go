@@ -42,8 +42,16 @@ func TestAPodGroupsStatusFollowsTheVerdict(t *testing.T) {
 			want: schedulingv1beta1.PodGroupStatus{Phase: "Inqueue", Conditions: []schedulingv1beta1.PodGroupCondition{scheduled}},
 		},
 		"more than the minimum waits": {
-			said: verdict{status: engine.Status{Phase: model.Running, Held: 4, Min: 4, Running: 4, Whole: true, Waits: true}, why: missing},
-			want: schedulingv1beta1.PodGroupStatus{Phase: "Running", Running: 4, Conditions: []schedulingv1beta1.PodGroupCondition{scheduled}},
+			said: verdict{status: engine.Status{Phase: model.Running, Held: 4, Min: 4, Running: 4, Waiting: 2, Whole: true, Waits: true}, why: missing},
+			want: schedulingv1beta1.PodGroupStatus{Phase: "Running", Running: 4, Conditions: []schedulingv1beta1.PodGroupCondition{{
+				Type: "Scheduled", Status: corev1.ConditionTrue, Reason: "Placed",
+				Message: `tasks in gang are ready to be scheduled; 2 more than the minimum wait: queue "q" does not exist: create it, or name another in spec.queue`,
+			}}},
+		},
+		"a type that somebody wrote twice": {
+			old:  schedulingv1beta1.PodGroupStatus{Conditions: []schedulingv1beta1.PodGroupCondition{unschedulable, unschedulable}},
+			said: verdict{status: engine.Status{Phase: model.Running, Held: 4, Min: 4, Whole: true}},
+			want: schedulingv1beta1.PodGroupStatus{Phase: "Running", Conditions: []schedulingv1beta1.PodGroupCondition{scheduled, lifted}},
 		},
 		"admitted, its pods are awaited": {
 			said: verdict{status: engine.Status{Phase: model.Inqueue, Min: 4}},
