@@ -40,7 +40,7 @@ func (s *settings) register(f *pflag.FlagSet, p parts) {
 	f.Float32Var(&s.qps, "kube-api-qps", -1, "API requests per second; negative: no limit but the server's own")
 	f.IntVar(&s.burst, "kube-api-burst", 0, "API requests at once above --kube-api-qps; 0: twice that")
 	if p.scheduler {
-		f.IntVar(&s.bindWorkers, "bind-workers", 16, "bindings written at once")
+		f.IntVar(&s.bindWorkers, "bind-workers", 16, "bindings written at once; 0: 16")
 	}
 }
 
@@ -56,7 +56,10 @@ func (s *settings) validate() error {
 		}
 	}
 	if s.bindWorkers < 0 {
-		errs = append(errs, fmt.Errorf("--bind-workers=%d: give 1 or more", s.bindWorkers))
+		errs = append(errs, fmt.Errorf("--bind-workers=%d: give 0 or more", s.bindWorkers))
+	}
+	if !(s.qps < 0 || s.qps > 0) {
+		errs = append(errs, fmt.Errorf("--kube-api-qps=%v: give a number above 0, or below 0 for no limit", s.qps))
 	}
 	if s.shutdown <= 0 {
 		errs = append(errs, fmt.Errorf("--shutdown-timeout=%v: give more than 0", s.shutdown))

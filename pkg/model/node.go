@@ -55,6 +55,7 @@ func (w *World) DropNode(name string) *Node {
 	n.Free.Add(n.Allocatable, -1)
 	n.Known, n.Allocatable = false, nil
 	n.Labels, n.Taints = nil, nil
+	w.Happened |= NodeChanged // helps nobody, but what is said of the nodes is no longer so
 	w.tick()
 	return n
 }

@@ -13,6 +13,7 @@ type Code string
 const (
 	GangMissing      Code = "PodGroupMissing"    // a pod names a PodGroup that does not exist
 	NoGang           Code = "NoPodGroup"         // a pod names no PodGroup at all
+	GangFound        Code = "PodGroupFound"      // it exists after all, and now decides
 	Invalid          Code = "Invalid"            // a field has a value that can't be right
 	QueueMissing     Code = "QueueMissing"       // the queue does not exist
 	QueueClosed      Code = "QueueClosed"        // the queue takes nothing new

@@ -15,6 +15,10 @@ func TestEveryCodeHasItsWords(t *testing.T) {
 			reason.Reason{Code: reason.GangMissing, Object: "ml/bert"},
 			"PodGroup ml/bert does not exist: create it, or correct the pod's annotation scheduling.k8s.io/group-name",
 		},
+		"a pod whose group came late": {
+			reason.Reason{Code: reason.GangFound, Object: "ml/bert"},
+			"PodGroup ml/bert exists now: its conditions say whether its pods wait, and why",
+		},
 		"a pod without group": {
 			reason.Reason{Code: reason.NoGang},
 			"the pod names no PodGroup: set its annotation scheduling.k8s.io/group-name to a PodGroup of its namespace, or create it through a workload that Muster knows",

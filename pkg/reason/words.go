@@ -10,6 +10,8 @@ func (r Reason) String() string {
 	switch r.Code {
 	case GangMissing:
 		return fmt.Sprintf("PodGroup %s does not exist: create it, or correct the pod's annotation scheduling.k8s.io/group-name", r.Object)
+	case GangFound:
+		return fmt.Sprintf("PodGroup %s exists now: its conditions say whether its pods wait, and why", r.Object)
 	case NoGang:
 		return "the pod names no PodGroup: set its annotation scheduling.k8s.io/group-name to a PodGroup of its namespace, or create it through a workload that Muster knows"
 	case Invalid:
@@ -20,6 +22,14 @@ func (r Reason) String() string {
 		return fmt.Sprintf("a fault in the scheduler keeps it from being tried until it is changed: %s; please report it", r.Value)
 	case BindRefused:
 		return fmt.Sprintf("the API server refuses to bind pod %s: %s; it is tried again and again", r.Object, r.Value)
+	default:
+		return r.arithmetic()
+	}
+}
+
+// arithmetic is the sentence of reasons that have numbers, and of those about queues.
+func (r Reason) arithmetic() string {
+	switch r.Code {
 	case QueueMissing:
 		return fmt.Sprintf("queue %q does not exist: create it, or name another in spec.queue", r.Object)
 	case QueueClosed:

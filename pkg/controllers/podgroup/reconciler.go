@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -147,7 +148,13 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	out.Events = append(out.Events, r.refusals(obj, seen.PodGroups)...)
-	return reconcile.Result{RequeueAfter: out.After}, r.do.Do(ctx, out)
+	err = r.do.Do(ctx, out)
+	if apierrors.IsInvalid(err) {
+		// What the workload asks for can't be written as a PodGroup; trying again would not help.
+		r.do.Recorder.Event(obj, corev1.EventTypeWarning, "InvalidGang", err.Error())
+		err = reconcile.TerminalError(err)
+	}
+	return reconcile.Result{RequeueAfter: out.After}, err
 }
 
 func (r *reconciler) observe(ctx context.Context, obj client.Object) (Observed, error) {

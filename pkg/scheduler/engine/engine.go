@@ -52,7 +52,8 @@ type Engine struct {
 	stats   []classStat // by class
 	entries map[*model.Gang]*entry
 	parked  []*entry
-	orphans []orphan
+	orphans []*orphan            // in order of arrival
+	adopted map[*model.Task]bool // the tasks in orphans
 	ran     time.Time            // the last Run's
 	timers  map[*entry]time.Time // when patience with a gang ends
 	heap    []candidate          // memory used again from placement to placement
@@ -95,6 +96,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		tiers:   framework.Compose(plugins),
 		causes:  newCauses(),
 		entries: map[*model.Gang]*entry{},
+		adopted: map[*model.Task]bool{},
 		timers:  map[*entry]time.Time{},
 	}, nil
 }
@@ -134,6 +136,9 @@ func (e *Engine) Next() (time.Time, bool) {
 		earlier(t)
 	}
 	for _, o := range e.orphans {
+		if o.told {
+			continue
+		}
 		earlier(o.since.Add(e.config.OrphansAfter))
 	}
 	return next, !next.IsZero()

@@ -23,6 +23,7 @@ type entry struct {
 type orphan struct {
 	task  *model.Task
 	since time.Time
+	told  bool // it was refused
 }
 
 // takeChanged brings the entries up to date with the gangs that events touched, and returns those.
@@ -101,34 +102,49 @@ func (e *Engine) losePatience(now time.Time) {
 	}
 }
 
-// callOutOrphans refuses pods that had no gang for too long, and forgets those that have one now.
+// callOutOrphans refuses pods that had no gang for too long, once each, and takes
+// that back when their gang comes.
 func (e *Engine) callOutOrphans(c *Cycle) {
 	for _, t := range e.World.TakeLoose() {
-		e.orphans = append(e.orphans, orphan{t, c.Now})
+		e.adopt(t, c.Now)
 	}
 	for _, en := range c.changed {
 		if en.gang.Known {
 			continue
 		}
 		for _, t := range en.gang.Tasks {
-			if !slices.ContainsFunc(e.orphans, func(o orphan) bool { return o.task == t }) {
-				e.orphans = append(e.orphans, orphan{t, c.Now})
-			}
+			e.adopt(t, c.Now)
 		}
 	}
-	e.orphans = slices.DeleteFunc(e.orphans, func(o orphan) bool {
+	e.orphans = slices.DeleteFunc(e.orphans, func(o *orphan) bool {
 		t := o.task
-		if e.World.TaskOf(t.UID) != t || t.Bucket != model.Waiting || (t.Gang != nil && t.Gang.Known) {
+		tell := func(why reason.Reason) {
+			c.emit(Refuse{Gang: t.TaskSpec.Gang, UID: t.UID, Task: t.Name, Why: why})
+		}
+		found := t.Gang != nil && t.Gang.Known
+		switch {
+		case e.World.TaskOf(t.UID) != t || t.Bucket != model.Waiting || found:
+			if found && o.told {
+				tell(reason.Reason{Code: reason.GangFound, Object: t.Gang.Key})
+			}
+			delete(e.adopted, t)
 			return true
+		case o.told || c.Now.Before(o.since.Add(e.config.OrphansAfter)):
+		case t.Gang != nil:
+			o.told = true
+			tell(reason.Reason{Code: reason.GangMissing, Object: t.Gang.Key})
+		default:
+			o.told = true
+			tell(reason.Reason{Code: reason.NoGang})
 		}
-		if c.Now.Before(o.since.Add(e.config.OrphansAfter)) {
-			return false
-		}
-		why := reason.Reason{Code: reason.NoGang}
-		if t.Gang != nil {
-			why = reason.Reason{Code: reason.GangMissing, Object: t.Gang.Key}
-		}
-		c.emit(Refuse{Gang: t.TaskSpec.Gang, UID: t.UID, Task: t.Name, Why: why})
-		return true
+		return false
 	})
+}
+
+// adopt begins to count how long a pod has no gang.
+func (e *Engine) adopt(t *model.Task, now time.Time) {
+	if !e.adopted[t] {
+		e.adopted[t] = true
+		e.orphans = append(e.orphans, &orphan{task: t, since: now})
+	}
 }
