@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"sync"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -123,37 +123,21 @@ func (w *queueWriter) write(ctx context.Context, name string) error {
 	w.mu.Lock()
 	use, known := w.uses[name]
 	w.mu.Unlock()
-	old, next := queueStatus(q.Status), queueStatus(nextQueueStatus(q.Status, use, known))
-	if reflect.DeepEqual(old, next) {
+	was := q.DeepCopy()
+	now := q.DeepCopy()
+	now.Status = nextQueueStatus(was.Status, use, known)
+	if equality.Semantic.DeepEqual(was.Status, now.Status) {
 		return nil
 	}
-	for key := range old {
-		if _, still := next[key]; !still {
-			next[key] = nil
-		}
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": q.UID}, "status": next})
+	patch, err := difference(was, now)
 	if err != nil {
 		return fmt.Errorf("queue %s: %w", name, err)
 	}
-	err = w.client.Status().Patch(ctx, q.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
+	err = w.client.Status().Patch(ctx, now, patch)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("queue %s: %w", name, err)
 	}
 	return nil
-}
-
-// queueStatus is a status as the fields of a merge patch.
-func queueStatus(s schedulingv1beta1.QueueStatus) map[string]any {
-	text, err := json.Marshal(s)
-	fields := map[string]any{}
-	if err == nil {
-		err = json.Unmarshal(text, &fields)
-	}
-	if err != nil {
-		return nil
-	}
-	return fields
 }
 
 func nextQueueStatus(old schedulingv1beta1.QueueStatus, use engine.QueueUse, known bool) schedulingv1beta1.QueueStatus {

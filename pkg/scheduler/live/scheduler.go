@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -55,8 +56,11 @@ type Scheduler struct {
 	statuses *statusWriter
 	queues   *queueWriter
 
-	ready   atomic.Bool
-	last    atomic.Pointer[Snapshot]
+	ready  atomic.Bool
+	last   atomic.Pointer[Snapshot]
+	groups sync.Mutex // held while gangs are told to the engine
+	known  map[types.UID]*schedulingv1beta1.PodGroup
+
 	mu      sync.Mutex
 	waiting map[string]reason.Reason // by gang
 }
@@ -92,15 +96,15 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	types := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(types), schedulingv1beta1.AddToScheme(types)); err != nil {
+	known := runtime.NewScheme()
+	if err := errors.Join(scheme.AddToScheme(known), schedulingv1beta1.AddToScheme(known)); err != nil {
 		return nil, fmt.Errorf("register types: %w", err)
 	}
-	watches, err := cache.New(cfg, cache.Options{Scheme: types, DefaultTransform: cache.TransformStripManagedFields()})
+	watches, err := cache.New(cfg, cache.Options{Scheme: known, DefaultTransform: cache.TransformStripManagedFields()})
 	if err != nil {
 		return nil, fmt.Errorf("make watch cache: %w", err)
 	}
-	writer, err := client.New(cfg, client.Options{Scheme: types})
+	writer, err := client.New(cfg, client.Options{Scheme: known})
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
@@ -114,7 +118,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s := &Scheduler{
 		options: o, engine: e, cache: watches, client: writer, pods: pods,
 		events:   broadcaster,
-		recorder: broadcaster.NewRecorder(types, corev1.EventSource{Component: "muster"}),
+		recorder: broadcaster.NewRecorder(known, corev1.EventSource{Component: "muster"}),
 		mailbox:  newMailbox(),
 		waiting:  map[string]reason.Reason{},
 	}

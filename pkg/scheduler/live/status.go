@@ -19,6 +19,8 @@ type verdict struct {
 	uid    string
 	status engine.Status
 	why    *reason.Reason // nil: it does not wait
+	// written is the status as last written; nil when it was not.
+	written *schedulingv1beta1.PodGroupStatus
 }
 
 // messageLimit bounds a condition's message, in bytes.

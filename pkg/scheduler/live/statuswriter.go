@@ -89,6 +89,16 @@ func (w *statusWriter) orphan(d engine.Refuse) {
 	w.queue.Add(orphanPrefix + d.Task)
 }
 
+// wrote remembers what a PodGroup's status is at the server.
+func (w *statusWriter) wrote(gang, uid string, status schedulingv1beta1.PodGroupStatus) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if v, ok := w.verdicts[gang]; ok && v.uid == uid {
+		v.written = &status
+		w.verdicts[gang] = v
+	}
+}
+
 func (w *statusWriter) forget(gang, uid string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,31 +165,43 @@ func (w *statusWriter) writeGang(ctx context.Context, key string, v verdict) err
 		w.forget(key, v.uid)
 		w.wait(key, nil)
 	}
-	if err != nil || string(pg.UID) != v.uid {
-		return client.IgnoreNotFound(err)
+	if err != nil || string(pg.UID) != v.uid || v.status.Phase == "" {
+		return client.IgnoreNotFound(err) // without a phase, the rest of the verdict is still to come
 	}
-	next := nextStatus(pg.Status, v, time.Now())
-	if equality.Semantic.DeepEqual(next, pg.Status) {
+	was := pg.DeepCopy()
+	if v.written != nil {
+		was.Status = *v.written // the cache may not have seen it yet
+	}
+	now := was.DeepCopy()
+	now.Status = nextStatus(was.Status, v, time.Now())
+	next := now.Status
+	if equality.Semantic.DeepEqual(next, was.Status) {
 		return nil
 	}
-	// The UID in the patch keeps it off a PodGroup that was made anew under the same name.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": v.uid}, "status": next})
+	patch, err := difference(was, now)
 	if err != nil {
-		return fmt.Errorf("gang %s: %w", key, err)
+		return fmt.Errorf("PodGroup %s: %w", key, err)
 	}
-	err = w.client.Patch(ctx, pg.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
+	err = w.client.Patch(ctx, now, patch)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("PodGroup %s: %w", key, err)
 	}
-	if v.why != nil {
-		w.recorder.Event(&pg, corev1.EventTypeWarning, string(schedulingv1beta1.PodGroupUnschedulableType), message(v))
-	} else if v.status.Whole && next.Phase == schedulingv1beta1.PodGroupRunning && pg.Status.Phase != next.Phase {
-		w.recorder.Event(&pg, corev1.EventTypeNormal, string(schedulingv1beta1.PodGroupScheduled), "pod group is ready")
-	}
+	w.wrote(key, v.uid, next)
+	w.announce(&pg, v, was.Status.Phase)
 	return nil
+}
+
+// announce makes an event of a status that was written.
+func (w *statusWriter) announce(pg *schedulingv1beta1.PodGroup, v verdict, was schedulingv1beta1.PodGroupPhase) {
+	runs := schedulingv1beta1.PodGroupPhase(v.status.Phase) == schedulingv1beta1.PodGroupRunning
+	if v.why != nil {
+		w.recorder.Event(pg, corev1.EventTypeWarning, string(schedulingv1beta1.PodGroupUnschedulableType), message(v))
+	} else if v.status.Whole && runs && was != schedulingv1beta1.PodGroupRunning {
+		w.recorder.Event(pg, corev1.EventTypeNormal, string(schedulingv1beta1.PodGroupScheduled), "pod group is ready")
+	}
 }
 
 // writeOrphan tells a pod why nobody places it.

@@ -56,6 +56,13 @@ func (s *Scheduler) tell(ctx context.Context, o any, gone bool) {
 	case *schedulingv1beta1.Queue:
 		s.mailbox.put(s.queue(o, gone))
 	case *schedulingv1beta1.PodGroup:
+		s.groups.Lock()
+		defer s.groups.Unlock()
+		if gone {
+			delete(s.known, o.UID)
+		} else {
+			s.known[o.UID] = o
+		}
 		s.mailbox.put(s.podGroup(ctx, o, gone))
 	case *schedulingv1.PriorityClass:
 		s.reprioritise(ctx)
@@ -117,17 +124,12 @@ func (s *Scheduler) priority(ctx context.Context, name string) int32 {
 	return fallback
 }
 
-// reprioritise tells all gangs anew: one of their priority classes changed.
+// reprioritise tells all gangs anew: one of their priority classes changed. A
+// PodGroup that changes meanwhile is told of after this, so the last word is the newest.
 func (s *Scheduler) reprioritise(ctx context.Context) {
-	if !s.ready.Load() {
-		return
-	}
-	var groups schedulingv1beta1.PodGroupList
-	if err := s.cache.List(ctx, &groups); err != nil {
-		logr.FromContextOrDiscard(ctx).Error(err, "list PodGroups after a priority class changed")
-		return
-	}
-	for i := range groups.Items {
-		s.mailbox.put(engine.GangSet{Gang: s.gang(ctx, &groups.Items[i])})
+	s.groups.Lock()
+	defer s.groups.Unlock()
+	for _, pg := range s.known {
+		s.mailbox.put(engine.GangSet{Gang: s.gang(ctx, pg)})
 	}
 }

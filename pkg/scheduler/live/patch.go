@@ -1,0 +1,29 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// difference is the merge patch from base to next, which are the same object at
+// two times. What next no longer says is taken away, zeros and map entries
+// included. The UID in it keeps it off an object that was made anew under the
+// same name.
+func difference(base, next client.Object) (client.Patch, error) {
+	data, err := client.MergeFrom(base).Data(next)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	fields["metadata"] = map[string]any{"uid": base.GetUID()}
+	if data, err = json.Marshal(fields); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	return client.RawPatch(types.MergePatchType, data), nil
+}
