@@ -120,6 +120,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 		events:   broadcaster,
 		recorder: broadcaster.NewRecorder(known, corev1.EventSource{Component: "muster"}),
 		mailbox:  newMailbox(),
+		known:    map[types.UID]*schedulingv1beta1.PodGroup{},
 		waiting:  map[string]reason.Reason{},
 	}
 	s.binder = newBinder(s)
