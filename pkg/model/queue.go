@@ -2,6 +2,7 @@ package model
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/quota"
@@ -17,12 +18,17 @@ type Queue struct {
 	Problem *reason.Reason
 	Parent  string // name of the queue above it; empty: none
 	limit   quota.Limit
-	Gangs   int // gangs that name it
+	spec    QueueSpec // as last told
+	Gangs   int       // gangs that name it
 }
 
 // SetQueue adds or changes a queue.
 func (w *World) SetQueue(s QueueSpec) *Queue {
 	q := w.queue(s.Name)
+	if q.Known && reflect.DeepEqual(q.spec, s) {
+		return q // our own status came back
+	}
+	q.spec = s
 	q.Known, q.Closed, q.Problem = true, s.Closed, s.Problem
 	q.Parent, q.limit = s.Parent, quota.LimitOf(&w.Resources, s.Capability)
 	w.attach(q)

@@ -91,11 +91,15 @@ func (w *World) DropTask(uid string) {
 // nothing when the task is no longer assumed on that node.
 func (w *World) Unassume(uid, node string) {
 	t := w.tasks[uid]
-	if t == nil || t.Bucket != Assumed || t.On.Name != node {
+	dying := t != nil && t.Bucket == Releasing && t.TaskSpec.Node == "" // deleted before it was bound
+	if t == nil || t.On == nil || t.On.Name != node || (t.Bucket != Assumed && !dying) {
 		return
 	}
 	w.lift(t)
-	t.Bucket, t.On = Waiting, nil
+	t.On = nil
+	if !dying {
+		t.Bucket = Waiting
+	}
 	w.put(t)
 	w.Happened |= NodeRoom | QueueRoom
 	w.touch(t.Gang)

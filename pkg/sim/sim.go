@@ -43,7 +43,7 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //	queue NAME [RESOURCE=…] [parent=NAME] [closed]
 //	gang NAME [min=N] [tasks=N RESOURCE=…] [priority=N] [queue=NAME] [roles=role:min,…] [select=k:v,…] [phase=P]
 //	tasks GANG ROLE N [RESOURCE=…] [select=k:v,…] [tolerate=KEY] [priority=N] [gated] [node=NAME]
-//	pod NAME [RESOURCE=…] [node=NAME]       a pod without a gang; with a node, not ours
+//	pod NAME [RESOURCE=…] [node=NAME] [gated] a pod without a gang; with a node, not ours
 //	gone node|queue|gang|task NAME
 //	confirm [GANG]                          the API server confirms all binds
 //	refuse TASK                             its binding is refused, and will be tried again
@@ -206,7 +206,7 @@ func (s *Sim) pod(w words) error {
 		return err
 	}
 	node := w.named["node"]
-	s.set(model.TaskSpec{UID: w.at(1), Name: w.at(1), Shape: shape, Node: node, Ours: node == ""})
+	s.set(model.TaskSpec{UID: w.at(1), Name: w.at(1), Shape: shape, Node: node, Ours: node == "", Gated: w.has("gated")})
 	return nil
 }
 

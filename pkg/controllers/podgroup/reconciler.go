@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/muster-sh/muster/apis"
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/pkg/outcome"
 	"github.com/muster-sh/muster/pkg/workload"
@@ -43,7 +42,7 @@ func Setup(ctx context.Context, mgr manager.Manager, adapters []workload.Adapter
 	}
 	for _, a := range adapters {
 		r := &reconciler{
-			client: mgr.GetClient(), adapter: a, ours: ours, told: map[types.UID]string{},
+			client: mgr.GetClient(), adapter: a, ours: ours, told: map[types.NamespacedName]string{},
 			//nolint:staticcheck // core events, not events.k8s.io: they say how often, and need no second right
 			do: outcome.Doer{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorderFor("muster-podgroup")},
 		}
@@ -118,7 +117,7 @@ type reconciler struct {
 	do      outcome.Doer
 
 	mu   sync.Mutex
-	told map[types.UID]string // by PodGroup: the refusal that its workload was last told
+	told map[types.NamespacedName]string // by workload: the refusal that it was last told
 }
 
 // owner maps a pod or PodGroup to the workload of this kind that controls it.
@@ -137,6 +136,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, fmt.Errorf("%s is no object", r.adapter.Kind().Kind)
 	}
 	if err := r.client.Get(ctx, req.NamespacedName, obj); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.tell(req.NamespacedName, "")
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	seen, err := r.observe(ctx, obj)
@@ -147,8 +149,13 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	out.Events = append(out.Events, r.refusals(obj, seen.PodGroups)...)
-	err = r.do.Do(ctx, out)
+	refusal := refused(seen.PodGroups)
+	if refusal != "" && refusal != r.lastTold(req.NamespacedName) {
+		out.Events = append(out.Events, outcome.Event{On: obj, Warning: true, Reason: string(schedulingv1beta1.PodGroupUnschedulableType), Message: refusal})
+	}
+	if err = r.do.Do(ctx, out); err == nil {
+		r.tell(req.NamespacedName, refusal)
+	}
 	if apierrors.IsInvalid(err) {
 		// What the workload asks for can't be written as a PodGroup; trying again would not help.
 		r.do.Recorder.Event(obj, corev1.EventTypeWarning, "InvalidGang", err.Error())
@@ -177,25 +184,32 @@ func (r *reconciler) observe(ctx context.Context, obj client.Object) (Observed, 
 	return seen, nil
 }
 
-// refusals tells the workload, once each, why its PodGroups wait.
-func (r *reconciler) refusals(on apis.Object, groups []schedulingv1beta1.PodGroup) []outcome.Event {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var events []outcome.Event
+// refused returns why the PodGroups of a workload wait; empty: none does.
+func refused(groups []schedulingv1beta1.PodGroup) string {
 	for i := range groups {
-		pg := &groups[i]
-		message := ""
-		for _, c := range pg.Status.Conditions {
-			if c.Type == schedulingv1beta1.PodGroupUnschedulableType && c.Status == corev1.ConditionTrue {
-				message = c.Message
+		for _, c := range groups[i].Status.Conditions {
+			if groups[i].DeletionTimestamp == nil && c.Type == schedulingv1beta1.PodGroupUnschedulableType && c.Status == corev1.ConditionTrue {
+				return c.Message
 			}
 		}
-		if message == "" || pg.DeletionTimestamp != nil {
-			delete(r.told, pg.UID)
-		} else if r.told[pg.UID] != message {
-			r.told[pg.UID] = message
-			events = append(events, outcome.Event{On: on, Warning: true, Reason: string(schedulingv1beta1.PodGroupUnschedulableType), Message: message})
-		}
 	}
-	return events
+	return ""
+}
+
+// lastTold returns the refusal that a workload was last told.
+func (r *reconciler) lastTold(workload types.NamespacedName) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.told[workload]
+}
+
+// tell notes what a workload was told; empty: nothing any more.
+func (r *reconciler) tell(workload types.NamespacedName, refusal string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if refusal == "" {
+		delete(r.told, workload)
+	} else {
+		r.told[workload] = refusal
+	}
 }

@@ -70,7 +70,7 @@ func (c *Cycle) Try(g *model.Gang) {
 	e, en := c.engine, c.engine.entries[g]
 	mark := c.World.Mark()
 	defer c.quarantine(en, mark)
-	if lacks(g) && !nothingToDo(g) && !en.impatient {
+	if lacks(g) && !nothingToDo(g) && !c.over(en) && !en.impatient {
 		e.timers[en] = c.Now.Add(e.config.PatienceFor)
 		c.content(en)
 		return
@@ -80,7 +80,7 @@ func (c *Cycle) Try(g *model.Gang) {
 		c.refuse(en, reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}, model.GangChanged)
 		return
 	}
-	if nothingToDo(g) {
+	if nothingToDo(g) || c.over(en) {
 		c.content(en)
 		return
 	}
@@ -116,6 +116,12 @@ func (c *Cycle) quarantine(en *entry, mark model.Mark) {
 		c.World.Rollback(mark)
 		c.refuse(en, reason.Reason{Code: reason.Fault, Value: fmt.Sprint(fault)}, model.GangChanged)
 	}
+}
+
+// over reports whether a gang has ended and no new task has come since.
+func (c *Cycle) over(en *entry) bool {
+	n := en.gang.Counts
+	return ended(en.phase) && n.Waiting+n.Gated+n.Placed+n.Releasing == 0
 }
 
 // nothingToDo reports whether a gang has all it needs, or has ended.

@@ -136,7 +136,7 @@ func (e *Engine) Next() (time.Time, bool) {
 		earlier(t)
 	}
 	for _, o := range e.orphans {
-		if o.told {
+		if o.told || o.task.Bucket != model.Waiting {
 			continue
 		}
 		earlier(o.since.Add(e.config.OrphansAfter))

@@ -19,13 +19,6 @@ type entry struct {
 	impatient bool
 }
 
-// orphan is a pod that asks for our scheduler without a gang that exists.
-type orphan struct {
-	task  *model.Task
-	since time.Time
-	told  bool // it was refused
-}
-
 // takeChanged brings the entries up to date with the gangs that events touched, and returns those.
 func (e *Engine) takeChanged() []*entry {
 	var changed []*entry
@@ -99,52 +92,5 @@ func (e *Engine) losePatience(now time.Time) {
 			en.impatient = true
 			en.wakes |= model.GangChanged
 		}
-	}
-}
-
-// callOutOrphans refuses pods that had no gang for too long, once each, and takes
-// that back when their gang comes.
-func (e *Engine) callOutOrphans(c *Cycle) {
-	for _, t := range e.World.TakeLoose() {
-		e.adopt(t, c.Now)
-	}
-	for _, en := range c.changed {
-		if en.gang.Known {
-			continue
-		}
-		for _, t := range en.gang.Tasks {
-			e.adopt(t, c.Now)
-		}
-	}
-	e.orphans = slices.DeleteFunc(e.orphans, func(o *orphan) bool {
-		t := o.task
-		tell := func(why reason.Reason) {
-			c.emit(Refuse{Gang: t.TaskSpec.Gang, UID: t.UID, Task: t.Name, Why: why})
-		}
-		found := t.Gang != nil && t.Gang.Known
-		switch {
-		case e.World.TaskOf(t.UID) != t || t.Bucket != model.Waiting || found:
-			if found && o.told {
-				tell(reason.Reason{Code: reason.GangFound, Object: t.Gang.Key})
-			}
-			delete(e.adopted, t)
-			return true
-		case o.told || c.Now.Before(o.since.Add(e.config.OrphansAfter)):
-		case t.Gang != nil:
-			o.told = true
-			tell(reason.Reason{Code: reason.GangMissing, Object: t.Gang.Key})
-		default:
-			o.told = true
-			tell(reason.Reason{Code: reason.NoGang})
-		}
-		return false
-	})
-}
-
-// adopt begins to count how long a pod has no gang.
-func (e *Engine) adopt(t *model.Task, now time.Time) {
-	if !e.adopted[t] {
-		e.adopted[t] = true
-		e.orphans = append(e.orphans, &orphan{task: t, since: now})
 	}
 }

@@ -38,8 +38,11 @@ func (c *Cycle) tellStatus() {
 // confirmed its minimum, never earlier.
 func phaseOf(g *model.Gang, was model.Phase) model.Phase {
 	n := g.Counts
-	over := n.All() > 0 && n.Waiting+n.Gated+n.Placed+n.Releasing == 0
+	idle := n.Waiting+n.Gated+n.Placed+n.Releasing == 0
+	over := idle && n.All() > 0
 	switch {
+	case idle && ended(was): // its pods may be swept away one by one; what it came to stays
+		return was
 	case over && n.Succeeded > 0 && n.Succeeded >= g.Min:
 		return model.Completed
 	case over:
@@ -54,6 +57,9 @@ func phaseOf(g *model.Gang, was model.Phase) model.Phase {
 		return model.Pending
 	}
 }
+
+// ended reports whether a phase is one that a gang only leaves when new tasks come.
+func ended(p model.Phase) bool { return p == model.Completed || p == model.GangLost }
 
 // confirmed reports whether the API server knows of a gang's minimum as bound or done.
 func confirmed(g *model.Gang) bool {
@@ -82,8 +88,10 @@ func (e *Engine) overCluster(need resource.Vector) (reason.Reason, bool) {
 	var free, all resource.Vector
 	for _, n := range e.World.Nodes() {
 		if n.Known && !n.Unschedulable {
-			free.Add(n.Free, 1)
 			all.Add(n.Allocatable, 1)
+			for d, room := range n.Free {
+				free.Set(d, resource.Add(free.At(d), max(room, 0))) // one node's debt is not another's
+			}
 		}
 	}
 	free.Add(e.World.PromisedAll, -1)

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+)
+
+// orphan is a pod that asks for our scheduler without a gang that exists.
+type orphan struct {
+	task  *model.Task
+	since time.Time
+	told  bool // it was refused
+}
+
+// callOutOrphans refuses pods that had no gang for too long, once each, and takes
+// that back when their gang comes.
+func (e *Engine) callOutOrphans(c *Cycle) {
+	for _, t := range e.World.TakeLoose() {
+		e.adopt(t, c.Now)
+	}
+	for _, en := range c.changed {
+		if en.gang.Known {
+			continue
+		}
+		for _, t := range en.gang.Tasks {
+			e.adopt(t, c.Now)
+		}
+	}
+	e.orphans = slices.DeleteFunc(e.orphans, func(o *orphan) bool {
+		settled := c.callOut(o)
+		if settled {
+			delete(e.adopted, o.task)
+		}
+		return settled
+	})
+}
+
+// adopt begins to count how long a pod has no gang.
+func (e *Engine) adopt(t *model.Task, now time.Time) {
+	if !e.adopted[t] {
+		e.adopted[t] = true
+		e.orphans = append(e.orphans, &orphan{task: t, since: now})
+	}
+}
+
+// callOut says of one orphan what there is to say, and whether it is none any more.
+func (c *Cycle) callOut(o *orphan) (settled bool) {
+	t := o.task
+	tell := func(why reason.Reason) {
+		c.emit(Refuse{Gang: t.TaskSpec.Gang, UID: t.UID, Task: t.Name, Why: why})
+	}
+	switch {
+	case c.World.TaskOf(t.UID) != t || (t.Bucket != model.Waiting && t.Bucket != model.Gated):
+		return true
+	case t.Gang != nil && t.Gang.Known:
+		if o.told {
+			tell(reason.Reason{Code: reason.GangFound, Object: t.Gang.Key})
+		}
+		return true
+	case t.Bucket == model.Gated:
+		o.since = c.Now // whoever gates it may give it a gang yet
+	case o.told || c.Now.Before(o.since.Add(c.engine.config.OrphansAfter)):
+	case t.Gang != nil:
+		o.told = true
+		tell(reason.Reason{Code: reason.GangMissing, Object: t.Gang.Key})
+	default:
+		o.told = true
+		tell(reason.Reason{Code: reason.NoGang})
+	}
+	return false
+}
