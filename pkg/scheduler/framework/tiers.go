@@ -44,8 +44,8 @@ func Compose(plugins []Plugin) *Tiers {
 }
 
 // CompareGangs is a total order. Gangs that lost a part of their minimum come
-// before all others, whatever plugins say: nobody may take the room that a half
-// gang needs to be whole. What no plugin decides goes by arrival.
+// before all others that are tried with them, whatever plugins say: what a half
+// gang needs to be whole is not for newcomers. What no plugin decides goes by arrival.
 func (t *Tiers) CompareGangs(a, b *model.Gang) int {
 	if a.Broken() != b.Broken() {
 		if a.Broken() {
