@@ -45,6 +45,9 @@ func (c Counts) Held() int32 { return c.Placed + c.Succeeded }
 // Alive is how many tasks could still count towards a minimum.
 func (c Counts) Alive() int32 { return c.Held() + c.Waiting + c.Gated }
 
+// Idle reports whether no task runs, waits or goes away: whatever exists has ended.
+func (c Counts) Idle() bool { return c.Waiting+c.Gated+c.Placed+c.Releasing == 0 }
+
 // All is how many tasks exist.
 func (c Counts) All() int32 { return c.Alive() + c.Releasing + c.Failed }
 
@@ -63,6 +66,9 @@ func (g *Gang) Whole() bool {
 
 // Stuck returns the first task whose binding was refused, nil when there is none, and how many there are.
 func (g *Gang) Stuck() (first *Task, n int32) {
+	if g.Counts.Placed == g.Counts.Bound {
+		return nil, 0 // no binding is under way
+	}
 	for _, t := range g.Tasks {
 		if t.Stuck == "" {
 			continue
@@ -79,7 +85,7 @@ func (g *Gang) Broken() bool { return g.Counts.Placed > 0 && !g.Whole() }
 
 // SetGang adds or changes a gang. The phase counts only for a new one: from then
 // on it is ours to say.
-func (w *World) SetGang(s GangSpec) *Gang {
+func (w *World) SetGang(s GangSpec) {
 	g := w.gang(s.Key)
 	if g.Known && g.UID != s.UID {
 		w.DropGang(s.Key, g.UID)
@@ -87,7 +93,7 @@ func (w *World) SetGang(s GangSpec) *Gang {
 	}
 	if g.Known {
 		if s.Phase = g.Phase; reflect.DeepEqual(s, g.GangSpec) {
-			return g
+			return
 		}
 	}
 	if !g.Known || g.Queue == nil || g.Queue.Name != s.Queue {
@@ -101,7 +107,6 @@ func (w *World) SetGang(s GangSpec) *Gang {
 		g.role(r.Role).Min = r.Min
 	}
 	w.touch(g)
-	return g
 }
 
 // DropGang forgets a gang; its tasks stay and wait for it to come back. A UID
@@ -151,9 +156,7 @@ func (w *World) gang(key string) *Gang {
 // join moves a gang, with all that is charged for it, to the queue of that name.
 func (w *World) join(g *Gang, name string) {
 	w.Promise(g, nil)
-	q := w.queue(name)
-	q.Gangs++
-	w.recharge(g, q)
+	w.recharge(g, w.queue(name))
 }
 
 // recharge moves what is charged for a gang's tasks to queue q, nil for none.
@@ -170,7 +173,6 @@ func (w *World) recharge(g *Gang, q *Queue) {
 		}
 	}
 	if g.Queue != nil {
-		g.Queue.Gangs--
 		w.Happened |= QueueRoom
 	}
 	g.Queue = q

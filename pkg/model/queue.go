@@ -6,52 +6,40 @@ import (
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/quota"
-	"github.com/muster-sh/muster/pkg/reason"
 )
 
 // Queue is a queue as the scheduler sees it. Its sums are in World.Quota.
 type Queue struct {
-	ID      quota.ID
-	Name    string
-	Known   bool // false: gangs name it, but it does not exist
-	Closed  string
-	Problem *reason.Reason
-	Parent  string // name of the queue above it; empty: none
-	limit   quota.Limit
-	spec    QueueSpec // as last told
-	Gangs   int       // gangs that name it
+	QueueSpec
+	ID    quota.ID
+	Known bool // false: others name it, but it does not exist
 }
 
 // SetQueue adds or changes a queue.
-func (w *World) SetQueue(s QueueSpec) *Queue {
+func (w *World) SetQueue(s QueueSpec) {
 	q := w.queue(s.Name)
-	if q.Known && reflect.DeepEqual(q.spec, s) {
-		return q // our own status came back
+	if q.Known && reflect.DeepEqual(q.QueueSpec, s) {
+		return // our own status came back
 	}
-	q.spec = s
-	q.Known, q.Closed, q.Problem = true, s.Closed, s.Problem
-	q.Parent, q.limit = s.Parent, quota.LimitOf(&w.Resources, s.Capability)
-	w.attach(q)
+	w.update(q, s, true)
 	for _, name := range slices.Sorted(maps.Keys(w.queuesByName)) {
 		if child := w.queuesByName[name]; child.Parent == q.Name {
 			w.attach(child)
 		}
 	}
-	w.Happened |= QueueChanged | QueueRoom
-	return q
 }
 
 // DropQueue forgets a queue. What runs in it stays charged.
-func (w *World) DropQueue(name string) *Queue {
-	q := w.queuesByName[name]
-	if q == nil {
-		return nil
+func (w *World) DropQueue(name string) {
+	if q := w.queuesByName[name]; q != nil {
+		w.update(q, QueueSpec{Name: name}, false)
 	}
-	q.Known, q.Closed, q.Problem = false, "", nil
-	q.Parent, q.limit = "", quota.Limit{}
+}
+
+func (w *World) update(q *Queue, s QueueSpec, known bool) {
+	q.QueueSpec, q.Known = s, known
 	w.attach(q)
 	w.Happened |= QueueChanged | QueueRoom
-	return q
 }
 
 // Queues returns all queues by ID. The caller must not change the slice.
@@ -66,14 +54,14 @@ func (w *World) attach(q *Queue) {
 		parent = p.ID
 	}
 	// A circle is refused here and stays open at one end; the engine lets nothing run in it.
-	w.Quota.Set(q.ID, parent, q.limit)
+	w.Quota.Set(q.ID, parent, quota.LimitOf(&w.Resources, q.Capability))
 }
 
 func (w *World) queue(name string) *Queue {
 	if q := w.queuesByName[name]; q != nil {
 		return q
 	}
-	q := &Queue{ID: w.Quota.Add(), Name: name}
+	q := &Queue{ID: w.Quota.Add(), QueueSpec: QueueSpec{Name: name}}
 	w.queues = append(w.queues, q)
 	w.queuesByName[name] = q
 	return q

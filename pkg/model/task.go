@@ -35,7 +35,7 @@ func (t *Task) charged() bool {
 
 // SetTask adds or changes a task. A word without a node does not undo an
 // assumed placement: watches lag behind our own decisions.
-func (w *World) SetTask(s TaskSpec) *Task {
+func (w *World) SetTask(s TaskSpec) {
 	t := w.tasks[s.UID]
 	if t == nil {
 		w.seq++
@@ -48,7 +48,7 @@ func (w *World) SetTask(s TaskSpec) *Task {
 	same := t.belongs(s)
 	if same && bucket == t.Bucket && node == t.On && s.Running == t.Running && s.Ended == t.Ended {
 		t.TaskSpec = s
-		return t
+		return
 	}
 	held, class, queue := t.charged(), t.Class, t.queue
 	w.lift(t)
@@ -65,7 +65,6 @@ func (w *World) SetTask(s TaskSpec) *Task {
 		w.Happened |= NodeRoom | QueueRoom
 	}
 	w.touch(t.Gang)
-	return t
 }
 
 // belongs reports whether s has a task in the same gang, role and class as before.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +33,6 @@ type Outcome struct {
 	Annotate []Annotation
 	Delete   []apis.Object // only the very object: its UID must match
 	Events   []Event       // told only when all writes went through
-	After    time.Duration // look again then; 0: only on the next change
 }
 
 // Annotation puts annotations on an object that others own.

@@ -221,14 +221,23 @@ func (c *Cluster) Logs(component string) string { return filepath.Join(c.dir, co
 // Tail returns the last lines of a component's log.
 func (c *Cluster) Tail(component string) string { return tail(c.Logs(component)) }
 
+// takeOut gives up a component that is about to be ended.
+func (c *Cluster) takeOut(component string) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.processes[component]
+	if p == nil {
+		return nil, fmt.Errorf("component %q does not run", component)
+	}
+	delete(c.processes, component)
+	return p, nil
+}
+
 // Kill ends a component at once, as a crash would.
 func (c *Cluster) Kill(component string) error {
-	c.mu.Lock()
-	p := c.processes[component]
-	delete(c.processes, component)
-	c.mu.Unlock()
-	if p == nil {
-		return fmt.Errorf("component %q does not run", component)
+	p, err := c.takeOut(component)
+	if err != nil {
+		return err
 	}
 	p.kill()
 	return c.save()
@@ -236,12 +245,9 @@ func (c *Cluster) Kill(component string) error {
 
 // Terminate asks a component to end and waits until it has, however long that takes.
 func (c *Cluster) Terminate(ctx context.Context, component string) error {
-	c.mu.Lock()
-	p := c.processes[component]
-	delete(c.processes, component)
-	c.mu.Unlock()
-	if p == nil {
-		return fmt.Errorf("component %q does not run", component)
+	p, err := c.takeOut(component)
+	if err != nil {
+		return err
 	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("end %s: %w", component, err)

@@ -161,7 +161,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.do.Recorder.Event(obj, corev1.EventTypeWarning, "InvalidGang", err.Error())
 		err = reconcile.TerminalError(err)
 	}
-	return reconcile.Result{RequeueAfter: out.After}, err
+	return reconcile.Result{}, err
 }
 
 func (r *reconciler) observe(ctx context.Context, obj client.Object) (Observed, error) {

@@ -120,15 +120,13 @@ func (c *Cycle) quarantine(en *entry, mark model.Mark) {
 
 // over reports whether a gang has ended and no new task has come since.
 func (c *Cycle) over(en *entry) bool {
-	n := en.gang.Counts
-	return ended(en.phase) && n.Waiting+n.Gated+n.Placed+n.Releasing == 0
+	return ended(en.phase) && en.gang.Counts.Idle()
 }
 
 // nothingToDo reports whether a gang has all it needs, or has ended.
 func nothingToDo(g *model.Gang) bool {
 	n := g.Counts
-	ended := n.Waiting+n.Gated+n.Placed+n.Releasing == 0 && n.All() > 0
-	return ended || (n.Waiting == 0 && n.Gated == 0 && g.Whole())
+	return (n.Idle() && n.All() > 0) || (n.Waiting == 0 && n.Gated == 0 && g.Whole())
 }
 
 // lacks reports whether fewer tasks exist than a gang needs: others may be on

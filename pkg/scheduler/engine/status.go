@@ -38,10 +38,9 @@ func (c *Cycle) tellStatus() {
 // confirmed its minimum, never earlier.
 func phaseOf(g *model.Gang, was model.Phase) model.Phase {
 	n := g.Counts
-	idle := n.Waiting+n.Gated+n.Placed+n.Releasing == 0
-	over := idle && n.All() > 0
+	over := n.Idle() && n.All() > 0
 	switch {
-	case idle && ended(was): // its pods may be swept away one by one; what it came to stays
+	case n.Idle() && ended(was): // its pods may be swept away one by one; what it came to stays
 		return was
 	case over && n.Succeeded > 0 && n.Succeeded >= g.Min:
 		return model.Completed

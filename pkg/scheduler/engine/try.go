@@ -103,14 +103,11 @@ func (e *Engine) placeMinimum(g *model.Gang) (reason.Reason, model.Change, bool)
 	return reason.Reason{}, 0, true
 }
 
-// placeRest places what waits beyond a gang's minimum, each task for itself.
+// placeRest places what waits beyond a minimum that was just placed, each task for itself.
 // It returns the first reason why one found no room.
 func (e *Engine) placeRest(g *model.Gang) (reason.Reason, model.Change, bool) {
 	if g.Counts.Waiting == 0 {
 		return reason.Reason{}, 0, true
-	}
-	if why, wakes, ok := e.mayRun(g); !ok {
-		return why, wakes, false
 	}
 	rest := slices.SortedFunc(waiting(g), e.tiers.CompareTasks)
 	var why reason.Reason

@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// late reports whether a write came too late: its object is gone, or another now has its name.
+func late(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
 // difference is the merge patch from base to next, which are the same object at
 // two times. What next no longer says is taken away, zeros and map entries

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -94,23 +93,6 @@ func (w *queueWriter) seen(q *schedulingv1beta1.Queue) {
 	}
 }
 
-// run works until the queue is shut down and empty.
-func (w *queueWriter) run(ctx context.Context) {
-	for {
-		name, end := w.queue.Get()
-		if end {
-			return
-		}
-		if err := w.write(ctx, name); err != nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "write queue status", "queue", name)
-			w.queue.AddRateLimited(name)
-		} else {
-			w.queue.Forget(name)
-		}
-		w.queue.Done(name)
-	}
-}
-
 func (w *queueWriter) write(ctx context.Context, name string) error {
 	var q schedulingv1beta1.Queue
 	err := w.cache.Get(ctx, types.NamespacedName{Name: name}, &q)
@@ -123,18 +105,17 @@ func (w *queueWriter) write(ctx context.Context, name string) error {
 	w.mu.Lock()
 	use, known := w.uses[name]
 	w.mu.Unlock()
-	was := q.DeepCopy()
 	now := q.DeepCopy()
-	now.Status = nextQueueStatus(was.Status, use, known)
-	if equality.Semantic.DeepEqual(was.Status, now.Status) {
+	now.Status = nextQueueStatus(q.Status, use, known)
+	if equality.Semantic.DeepEqual(q.Status, now.Status) {
 		return nil
 	}
-	patch, err := difference(was, now)
+	patch, err := difference(&q, now)
 	if err != nil {
 		return fmt.Errorf("queue %s: %w", name, err)
 	}
 	err = w.client.Status().Patch(ctx, now, patch)
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err != nil && !late(err) {
 		return fmt.Errorf("queue %s: %w", name, err)
 	}
 	return nil

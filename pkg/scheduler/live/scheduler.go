@@ -165,8 +165,8 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	log.Info("watches are synced", "schedulerNames", s.options.SchedulerNames)
 	var workers sync.WaitGroup
 	workers.Go(func() { s.binder.run(drain) })
-	workers.Go(func() { s.statuses.run(drain) })
-	workers.Go(func() { s.queues.run(drain) })
+	workers.Go(func() { work(drain, statusWorkers, s.statuses.queue, s.statuses.write) })
+	workers.Go(func() { work(drain, 1, s.queues.queue, s.queues.write) })
 	s.ready.Store(true)
 	err := s.loop(ctx, stopped)
 	s.ready.Store(false)

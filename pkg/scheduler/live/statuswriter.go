@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -107,29 +106,6 @@ func (w *statusWriter) forget(gang, uid string) {
 	}
 }
 
-// run works until the queue is shut down and empty.
-func (w *statusWriter) run(ctx context.Context) {
-	var workers sync.WaitGroup
-	for range statusWorkers {
-		workers.Go(func() {
-			for {
-				key, end := w.queue.Get()
-				if end {
-					return
-				}
-				if err := w.write(ctx, key); err != nil {
-					logr.FromContextOrDiscard(ctx).Error(err, "write status", "object", key)
-					w.queue.AddRateLimited(key)
-				} else {
-					w.queue.Forget(key)
-				}
-				w.queue.Done(key)
-			}
-		})
-	}
-	workers.Wait()
-}
-
 func (w *statusWriter) write(ctx context.Context, key string) error {
 	w.mu.Lock()
 	v, gang := w.verdicts[key]
@@ -168,13 +144,13 @@ func (w *statusWriter) writeGang(ctx context.Context, key string, v verdict) err
 	if err != nil || string(pg.UID) != v.uid || v.status.Phase == "" {
 		return client.IgnoreNotFound(err) // without a phase, the rest of the verdict is still to come
 	}
-	was := pg.DeepCopy()
+	was := &pg
 	if v.written != nil {
 		was.Status = *v.written // the cache may not have seen it yet
 	}
 	now := was.DeepCopy()
 	now.Status = nextStatus(was.Status, v, time.Now())
-	next := now.Status
+	next := now.Status // the answer to the patch is read into now
 	if equality.Semantic.DeepEqual(next, was.Status) {
 		return nil
 	}
@@ -183,7 +159,7 @@ func (w *statusWriter) writeGang(ctx context.Context, key string, v verdict) err
 		return fmt.Errorf("PodGroup %s: %w", key, err)
 	}
 	err = w.client.Patch(ctx, now, patch)
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if late(err) {
 		return nil
 	}
 	if err != nil {
@@ -221,7 +197,7 @@ func (w *statusWriter) writeOrphan(ctx context.Context, d engine.Refuse) error {
 		return fmt.Errorf("pod %s: %w", d.Task, err)
 	}
 	pod, err := w.pods.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if late(err) {
 		return nil
 	}
 	if err != nil {
