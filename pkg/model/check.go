@@ -15,8 +15,10 @@ import (
 func (w *World) Check() error {
 	errs := w.checkGangs()
 	free := make([]resource.Vector, len(w.nodes))
+	var total, foreign resource.Vector
 	for i, n := range w.nodes {
 		free[i].Add(n.Allocatable, 1)
+		total.Add(n.Allocatable, 1)
 	}
 	var own quota.Tree
 	for range w.queues {
@@ -31,21 +33,35 @@ func (w *World) Check() error {
 			continue
 		}
 		free[t.On.ID].Add(t.Class.Req, -1)
+		if int(t.slot) >= len(t.On.Tasks) || t.On.Tasks[t.slot] != t {
+			errs = append(errs, fmt.Errorf("task %s is not among those of node %s", t.Name, t.On.Name))
+		}
 		if t.Gang != nil && t.Gang.Queue != nil {
 			own.Charge(t.Gang.Queue.ID, t.Class.Req, 1)
+		} else {
+			foreign.Add(t.Class.Req, 1)
 		}
+	}
+	if !equal(total, w.Total) || !equal(foreign, w.Foreign) {
+		errs = append(errs, fmt.Errorf("total %v and foreign %v, nodes and tasks give %v and %v", w.Total, w.Foreign, total, foreign))
 	}
 	for i, n := range w.nodes {
 		if !equal(free[i], n.Free) {
 			errs = append(errs, fmt.Errorf("node %s: free %v, its tasks leave %v", n.Name, n.Free, free[i]))
 		}
 	}
+	return errors.Join(append(errs, w.checkQueues(&own)...)...)
+}
+
+// checkQueues compares what queues use with own, which was added up anew.
+func (w *World) checkQueues(own *quota.Tree) []error {
+	var errs []error
 	for _, q := range w.queues {
 		if used, want := w.Quota.Used(q.ID), own.Used(q.ID); !equal(used, want) {
 			errs = append(errs, fmt.Errorf("queue %s: used %v, its tasks use %v", q.Name, used, want))
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 func (w *World) checkGangs() []error {

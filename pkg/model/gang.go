@@ -167,9 +167,13 @@ func (w *World) recharge(g *Gang, q *Queue) {
 		}
 		if t.queue != nil {
 			w.Quota.Charge(t.queue.ID, t.Class.Req, -1)
+		} else {
+			w.Foreign.Add(t.Class.Req, -1)
 		}
 		if t.queue = q; q != nil {
 			w.Quota.Charge(q.ID, t.Class.Req, 1)
+		} else {
+			w.Foreign.Add(t.Class.Req, 1)
 		}
 	}
 	if g.Queue != nil {

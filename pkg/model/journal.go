@@ -36,8 +36,8 @@ func (w *World) Since(m Mark) []*Task { return w.journal[m.entries:] }
 // Commit makes all placements final and empties the journal.
 func (w *World) Commit() { w.journal = w.journal[:0] }
 
-// tick gives the state of the nodes a number it never had before.
-func (w *World) tick() {
+// tick gives the state of node n, and of all nodes, a number it never had before.
+func (w *World) tick(n *Node) {
 	w.lastEpoch++
-	w.Epoch = w.lastEpoch
+	w.Epoch, n.Epoch = w.lastEpoch, w.lastEpoch
 }

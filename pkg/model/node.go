@@ -22,6 +22,10 @@ type Node struct {
 	Unschedulable bool
 	Allocatable   resource.Vector
 	Free          resource.Vector // Allocatable less what tasks are charged; below zero when others overbooked it
+	Object        *corev1.Node    // as told; see NodeSpec
+	Tasks         []*Task         // those charged to it, in no particular order
+	// Epoch names the node's present state: equal epochs, equal room, traits and tasks.
+	Epoch uint64
 }
 
 // SetNode adds or changes a node. It reports whether that changed which classes may run on it.
@@ -30,18 +34,18 @@ func (w *World) SetNode(s NodeSpec) (node *Node, traits bool) {
 	allocatable := w.Resources.Vector(s.Allocatable)
 	traits = !n.Known || n.Unschedulable != s.Unschedulable || !maps.Equal(n.Labels, s.Labels) ||
 		!slices.EqualFunc(n.Taints, s.Taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
+	n.Object = s.Object
 	if !traits && equal(n.Allocatable, allocatable) {
 		return n, false
 	}
-	n.Free.Add(n.Allocatable, -1)
-	n.Free.Add(allocatable, 1)
+	w.size(n, allocatable)
 	n.Known, n.Allocatable = true, allocatable
 	n.Labels, n.Taints, n.Unschedulable = s.Labels, s.Taints, s.Unschedulable
 	w.Happened |= NodeRoom
 	if traits {
 		w.Happened |= NodeChanged
 	}
-	w.tick()
+	w.tick(n)
 	return n, traits
 }
 
@@ -52,12 +56,20 @@ func (w *World) DropNode(name string) *Node {
 	if n == nil {
 		return nil
 	}
-	n.Free.Add(n.Allocatable, -1)
-	n.Known, n.Allocatable = false, nil
+	w.size(n, nil)
+	n.Known, n.Allocatable, n.Object = false, nil, nil
 	n.Labels, n.Taints = nil, nil
 	w.Happened |= NodeChanged // helps nobody, but what is said of the nodes is no longer so
-	w.tick()
+	w.tick(n)
 	return n
+}
+
+// size gives a node's room another size.
+func (w *World) size(n *Node, allocatable resource.Vector) {
+	n.Free.Add(n.Allocatable, -1)
+	n.Free.Add(allocatable, 1)
+	w.Total.Add(n.Allocatable, -1)
+	w.Total.Add(allocatable, 1)
 }
 
 // Nodes returns all nodes by ID. The caller must not change the slice.

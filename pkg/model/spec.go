@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -19,15 +20,31 @@ type NodeSpec struct {
 	Taints        []corev1.Taint
 	Unschedulable bool
 	Allocatable   resource.List
+	// Object is the node itself, for plugins that look further; nil in scripts. It is shared: nobody may change it.
+	Object *corev1.Node
 }
 
 // QueueSpec is what is told of a queue. Name is its key.
 type QueueSpec struct {
-	Name       string
-	Parent     string        // empty: at the top
-	Capability resource.List // what it does not name is unlimited
-	Closed     string        // the state, when it is one that admits nothing new; empty when open
-	Problem    *reason.Reason
+	Name        string
+	Parent      string        // empty: at the top
+	Weight      int32         // its part among its siblings, where plugins divide by weight; 0: 1
+	Priority    int32         // queues of higher priority are served first
+	Guarantee   resource.List // kept for it, whether it uses it or not
+	Deserved    resource.List // its part, where plugins divide by what queues say
+	Capability  resource.List // its ceiling; what it does not name is unlimited
+	Strict      bool          // fifo: none of its gangs overtakes one that waits
+	Reclaimable bool          // others may take back what it borrowed
+	Groups      NodeGroups
+	Annotations map[string]string // scheduling hints, volcano.sh/…
+	Closed      string            // the state, when it is one that admits nothing new; empty when open
+	Problem     *reason.Reason
+}
+
+// NodeGroups says in which groups of nodes a queue's tasks run, by name.
+type NodeGroups struct {
+	Required, Preferred         []string
+	AntiRequired, AntiPreferred []string
 }
 
 // GangSpec is what is told of a gang. Key, "namespace/name", is its key; a new
@@ -39,8 +56,10 @@ type GangSpec struct {
 	Priority     int32
 	Min          int32 // tasks that must run together; 0: each for itself
 	RoleMin      []RoleMin
+	SubGroups    []SubGroup
 	MinResources resource.List
-	Phase        Phase // as last written; where the gang goes on from
+	Annotations  map[string]string // scheduling hints, volcano.sh/…
+	Phase        Phase             // as last written; where the gang goes on from
 	Created      time.Time
 	Problem      *reason.Reason // why it can't be placed whatever happens, until it is changed
 }
@@ -49,6 +68,16 @@ type GangSpec struct {
 type RoleMin struct {
 	Role string
 	Min  int32
+}
+
+// SubGroup divides those tasks of a gang that the selector matches by the values
+// of labels; each part of Size tasks is placed whole, and at least Least of them.
+type SubGroup struct {
+	Name     string
+	Selector *metav1.LabelSelector // nil: all tasks
+	By       []string              // label keys
+	Size     int32
+	Least    int32
 }
 
 // TaskSpec is what is told of a pod. UID is its key.
@@ -65,6 +94,8 @@ type TaskSpec struct {
 	Running  bool // all its containers have started
 	Deleting bool
 	Ended    Ended
+	// Pod is the pod itself, for plugins that look further; nil in scripts. It is shared: nobody may change it.
+	Pod *corev1.Pod
 }
 
 // Ended says how a task ended.
@@ -83,9 +114,13 @@ type Shape struct {
 	Key          string // equal exactly for equal shapes
 	Requests     resource.List
 	NodeSelector map[string]string
-	Affinity     *corev1.NodeAffinity
+	Affinity     *corev1.NodeAffinity // required and preferred
 	Tolerations  []corev1.Toleration
-	Problem      *reason.Reason // something in it that can't be checked
+	Images       []string          // of its containers
+	Hints        map[string]string // pod annotations that plugins rate nodes by
+	// Related says that where it may run depends on other pods, volumes, ports or devices.
+	Related bool
+	Problem *reason.Reason // something in it that can't be checked
 }
 
 // Phase is how far a gang has come, in the words of PodGroup.status.phase.

@@ -26,6 +26,7 @@ type Task struct {
 	// Stuck says why its binding was refused, while it keeps its room for another try.
 	Stuck string
 	queue *Queue // what it is charged to besides its node
+	slot  int32  // its place among the tasks of its node
 }
 
 // charged reports whether the task takes room.
@@ -64,6 +65,7 @@ func (w *World) SetTask(s TaskSpec) {
 	if held && (moved || !t.charged() || t.Class != class || t.queue != queue) {
 		w.Happened |= NodeRoom | QueueRoom
 	}
+	w.Happened |= TaskPlaced
 	w.touch(t.Gang)
 }
 
@@ -169,12 +171,18 @@ func (w *World) exit(t *Task) {
 func (w *World) lift(t *Task) {
 	t.Stuck = ""
 	if t.charged() {
-		t.On.Free.Add(t.Class.Req, 1)
+		n := t.On
+		n.Free.Add(t.Class.Req, 1)
+		n.Tasks[t.slot] = n.Tasks[len(n.Tasks)-1]
+		n.Tasks[t.slot].slot = t.slot
+		n.Tasks = n.Tasks[:len(n.Tasks)-1]
 		if t.queue != nil {
 			w.Quota.Charge(t.queue.ID, t.Class.Req, -1)
 			t.queue = nil
+		} else {
+			w.Foreign.Add(t.Class.Req, -1)
 		}
-		w.tick()
+		w.tick(n)
 	}
 	if t.Gang != nil {
 		t.Gang.count(t, -1)
@@ -183,12 +191,17 @@ func (w *World) lift(t *Task) {
 
 func (w *World) put(t *Task) {
 	if t.charged() {
-		t.On.Free.Add(t.Class.Req, -1)
+		n := t.On
+		n.Free.Add(t.Class.Req, -1)
+		t.slot = int32(len(n.Tasks))
+		n.Tasks = append(n.Tasks, t)
 		if t.Gang != nil && t.Gang.Queue != nil {
 			t.queue = t.Gang.Queue
 			w.Quota.Charge(t.queue.ID, t.Class.Req, 1)
+		} else {
+			w.Foreign.Add(t.Class.Req, 1)
 		}
-		w.tick()
+		w.tick(n)
 	}
 	if t.Gang != nil {
 		t.Gang.count(t, 1)

@@ -11,11 +11,13 @@ type Change uint16
 
 // Kinds of change.
 const (
-	NodeRoom     Change = 1 << iota // room was freed on a node, or a node came
-	NodeChanged                     // labels, taints or the like of a node changed
-	QueueRoom                       // something in a queue was given back
-	QueueChanged                    // a queue came, went, opened, closed, or has another ceiling
-	GangChanged                     // the gang itself or one of its tasks changed; wakes only that gang
+	NodeRoom      Change = 1 << iota // room was freed on a node, or a node came
+	NodeChanged                      // labels, taints or the like of a node changed
+	QueueRoom                        // something in a queue was given back
+	QueueChanged                     // a queue came, went, opened, closed, or has another ceiling
+	GangChanged                      // the gang itself or one of its tasks changed; wakes only that gang
+	TaskPlaced                       // a task got a node, or one of them ended: who it is near to has changed
+	ObjectChanged                    // an object that only plugins know of came, changed or went
 )
 
 // World is all that is known. Only one goroutine may touch it. Invariants,
@@ -27,6 +29,9 @@ const (
 type World struct {
 	Resources resource.Table
 	Quota     quota.Tree
+	// Total is what all known nodes have together, Foreign what tasks without a
+	// queue take of it.
+	Total, Foreign resource.Vector
 	// PromisedAll is what is promised to all gangs together.
 	PromisedAll resource.Vector
 	// Happened gathers the kinds of change since the engine last cleared it.

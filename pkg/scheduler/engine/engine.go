@@ -36,10 +36,11 @@ type Config struct {
 	OrphansAfter time.Duration
 }
 
-// PluginConfig names a plugin and its arguments.
+// PluginConfig names a plugin, its arguments and what is not taken from it.
 type PluginConfig struct {
 	Name string
 	Args framework.Args
+	Off  framework.Abilities
 }
 
 // Engine decides. Only one goroutine may use it.
@@ -64,7 +65,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 	world := model.New()
 	env := framework.Env{Dim: world.Resources.Dim}
 	var errs []error
-	var plugins []framework.Plugin
+	tiers := make([][]framework.Enabled, len(config.Tiers))
 	for i, tier := range config.Tiers {
 		for _, p := range tier {
 			plugin, err := registry.Build(p.Name, p.Args, env)
@@ -72,7 +73,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 				errs = append(errs, fmt.Errorf("tier %d: %w", i+1, err))
 				continue
 			}
-			plugins = append(plugins, plugin)
+			tiers[i] = append(tiers[i], framework.Enabled{Plugin: plugin, Off: p.Off})
 		}
 	}
 	if len(config.Actions) == 0 {
@@ -93,7 +94,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 	return &Engine{
 		World:   world,
 		config:  config,
-		tiers:   framework.Compose(plugins),
+		tiers:   framework.Compose(tiers),
 		causes:  newCauses(),
 		entries: map[*model.Gang]*entry{},
 		adopted: map[*model.Task]bool{},

@@ -235,12 +235,12 @@ func TestAConfigurationNamesAllItsFaults(t *testing.T) {
 	config.PatienceFor = -1
 	config.Tiers = append(config.Tiers, []engine.PluginConfig{
 		{Name: "nosuch"},
-		{Name: "binpack", Args: map[string]string{"binpack.cpu": "x", "weight": "1"}},
+		{Name: "binpack", Args: map[string]any{"binpack.cpu": "x", "weight": "1"}},
 	})
 	_, err := engine.New(config, plugins.Builtin())
 	want := `tier 3: plugin "nosuch" is unknown; there are binpack, gang, predicates, priority
 tier 3: plugin "binpack": argument binpack.cpu is "x": give a whole number of 0 or more
-argument weight is unknown: arguments begin with "binpack."
+argument "weight" is unknown; there are binpack.cpu, binpack.resources, binpack.weight
 patienceFor -1ns, orphansAfter 0s: a duration can't be negative`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)

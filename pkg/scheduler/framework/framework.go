@@ -1,17 +1,17 @@
 // Package framework is the contract of scheduler plugins: small interfaces, one
 // per ability, and the registry that names them. A plugin is a value made anew
 // for every configuration; it decides from what it is handed, keeps nothing
-// between calls but its arguments, and calls no API.
+// between cycles but its arguments and what it learned, and calls no API.
 package framework
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // Plugin is anything with a name. What it can do shows in the interfaces it implements.
@@ -19,7 +19,26 @@ type Plugin interface {
 	Name() string
 }
 
-// OrdersGangs compares two waiting gangs: negative when a goes first, 0 when it has no opinion.
+// Begins is for plugins that work something out once per cycle, before they are
+// asked anything: shares, for example. Begin must not change the world, and its
+// cost must not follow the number of nodes or of tasks.
+type Begins interface {
+	Begin(w *model.World, now time.Time)
+}
+
+// Learns is for plugins that must know of objects that the model does not hold:
+// claims, volumes, quotas. The plugin keeps what it needs; an object it does not
+// care for it ignores. A new configuration's plugins are told everything again.
+type Learns interface {
+	Learn(o runtime.Object, gone bool)
+}
+
+// OrdersQueues compares two queues in which gangs wait: negative when a is served first, 0 when it has no opinion.
+type OrdersQueues interface {
+	CompareQueues(a, b *model.Queue) int
+}
+
+// OrdersGangs compares two waiting gangs of one queue: negative when a goes first, 0 when it has no opinion.
 type OrdersGangs interface {
 	CompareGangs(a, b *model.Gang) int
 }
@@ -29,16 +48,44 @@ type OrdersTasks interface {
 	CompareTasks(a, b *model.Task) int
 }
 
+// Divides says what part of the cluster is a queue's: above it, it borrows. A
+// queue that has its part is served after those that lack theirs.
+type Divides interface {
+	Deserved(q *model.Queue) resource.Vector
+}
+
 // Refuses is part of every ability that can refuse: it names the changes that
 // could make the plugin think otherwise. A refused gang sleeps until one happens.
 type Refuses interface {
 	WakesOn() model.Change
 }
 
-// AdmitsGangs says whether a gang may be tried at all, and if not, why.
+// AdmitsGangs says whether a gang may be placed at all, and if not, why.
 type AdmitsGangs interface {
 	Refuses
 	AdmitGang(g *model.Gang) (reason.Reason, bool)
+}
+
+// Vote is an opinion about whether a gang whose tasks do not exist yet is told to go ahead.
+type Vote int8
+
+// Votes. Within a tier any Refuse decides, then any Permit; who abstains leaves it to later tiers.
+const (
+	Refuse  Vote = -1
+	Abstain Vote = 0
+	Permit  Vote = 1
+)
+
+// VotesOnGangs votes on gangs that wait to be told to go ahead; need is their minResources.
+type VotesOnGangs interface {
+	Refuses
+	VoteOnGang(g *model.Gang, need resource.Vector) (Vote, reason.Reason)
+}
+
+// Reserves says from when on room is set aside for a gang that can't be placed;
+// false: never.
+type Reserves interface {
+	ReserveFrom(g *model.Gang) (time.Time, bool)
 }
 
 // NodeFilter says whether a node's fixed traits let a class run there; if not,
@@ -62,30 +109,35 @@ type ScoresNodes interface {
 	ScoreNode(c *model.Class, n *model.Node) int64
 }
 
-// Args are a plugin's arguments as configured.
-type Args map[string]string
-
-// Env is what a plugin may know of the world that it is made for.
-type Env struct {
-	// Dim numbers a resource name.
-	Dim func(name string) int
+// RatesNodes prepares the rating of one class by fixed traits of nodes, such as
+// labels and images. Like a NodeFilter it is asked again only when the node changes.
+type RatesNodes interface {
+	RateNodes(c *model.Class) func(n *model.Node) int64
 }
 
-// New makes a plugin, or says which argument is wrong and what would be right.
-type New func(args Args, env Env) (Plugin, error)
+// JudgesTasks is for plugins whose view of a node depends on the task at hand,
+// on other tasks, on its queue, on volumes or devices.
+type JudgesTasks interface {
+	Refuses
+	// Kind names what the plugin can't tell apart among tasks of one gang, role
+	// and class; empty when it has nothing to say about the task.
+	Kind(t *model.Task) string
+	// Judge prepares to place tasks like t, one after the other; false, with the
+	// reason, when no node would do.
+	Judge(t *model.Task) (Judge, reason.Reason, bool)
+}
 
-// Registry names the plugins that a configuration may use.
-type Registry map[string]New
-
-// Build makes the plugin called name.
-func (r Registry) Build(name string, args Args, env Env) (Plugin, error) {
-	make, ok := r[name]
-	if !ok {
-		return nil, fmt.Errorf("plugin %q is unknown; there are %s", name, strings.Join(slices.Sorted(maps.Keys(r)), ", "))
-	}
-	p, err := make(args, env)
-	if err != nil {
-		return nil, fmt.Errorf("plugin %q: %w", name, err)
-	}
-	return p, nil
+// Judge rates nodes for tasks of one kind, as placements go on. It is thrown away
+// after the attempt, whether that was committed or rolled back.
+type Judge interface {
+	// Domain names the part of the cluster a node belongs to, as far as the judge
+	// cares: nodes of one domain get the same verdict and the same score.
+	Domain(n *model.Node) string
+	// Fits says whether the next task may go to n; if not, cause is a few words
+	// for a histogram. It holds until a task is placed.
+	Fits(n *model.Node) (cause string, fits bool)
+	// Score rates n for the next task; it is added to the other scores.
+	Score(n *model.Node) int64
+	// Placed tells that a task of the kind was placed on n.
+	Placed(t *model.Task, n *model.Node)
 }

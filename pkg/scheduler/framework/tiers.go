@@ -2,45 +2,109 @@ package framework
 
 import (
 	"cmp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
 )
+
+// Enabled is a plugin with the abilities that the configuration takes from it.
+type Enabled struct {
+	Plugin
+	Off Abilities
+}
 
 // Tiers holds the plugins of a configuration, sorted by ability once, so that a
 // cycle asks no value for its type. The order of plugins is that of the
 // configuration, first tier first: the first that has an opinion decides.
 type Tiers struct {
-	gangOrders []OrdersGangs
-	taskOrders []OrdersTasks
-	admissions []AdmitsGangs
-	filters    []FiltersNodes
-	scores     []ScoresNodes
-	nodeWakes  model.Change
+	begins      []Begins
+	learners    []Learns
+	queueOrders []OrdersQueues
+	gangOrders  []OrdersGangs
+	taskOrders  []OrdersTasks
+	divisions   []Divides
+	admissions  []AdmitsGangs
+	votes       [][]VotesOnGangs // by tier
+	reserves    []Reserves
+	filters     []FiltersNodes
+	judges      []JudgesTasks
+	scores      []ScoresNodes
+	ratings     []RatesNodes
+	nodeWakes   model.Change
 }
 
 // Compose sorts plugins by what they can do.
-func Compose(plugins []Plugin) *Tiers {
+func Compose(tiers [][]Enabled) *Tiers {
 	t := &Tiers{}
-	for _, p := range plugins {
-		if a, ok := p.(OrdersGangs); ok {
-			t.gangOrders = append(t.gangOrders, a)
+	for _, tier := range tiers {
+		var votes []VotesOnGangs
+		for _, p := range tier {
+			t.compare(p)
+			t.judge(p)
+			votes = add(votes, p, VoteOnGangs)
+			t.begins = add(t.begins, p, 0)
+			t.learners = add(t.learners, p, 0)
+			t.reserves = add(t.reserves, p, 0)
 		}
-		if a, ok := p.(OrdersTasks); ok {
-			t.taskOrders = append(t.taskOrders, a)
-		}
-		if a, ok := p.(AdmitsGangs); ok {
-			t.admissions = append(t.admissions, a)
-		}
-		if a, ok := p.(FiltersNodes); ok {
-			t.filters = append(t.filters, a)
-			t.nodeWakes |= a.WakesOn()
-		}
-		if a, ok := p.(ScoresNodes); ok {
-			t.scores = append(t.scores, a)
+		if votes != nil {
+			t.votes = append(t.votes, votes)
 		}
 	}
+	for _, p := range t.filters {
+		t.nodeWakes |= p.WakesOn()
+	}
 	return t
+}
+
+func (t *Tiers) compare(p Enabled) {
+	t.queueOrders = add(t.queueOrders, p, OrderQueues)
+	t.gangOrders = add(t.gangOrders, p, OrderGangs)
+	t.taskOrders = add(t.taskOrders, p, OrderTasks)
+	t.divisions = add(t.divisions, p, Divide)
+}
+
+func (t *Tiers) judge(p Enabled) {
+	t.admissions = add(t.admissions, p, AdmitGangs)
+	t.filters = add(t.filters, p, FilterNodes)
+	t.judges = add(t.judges, p, 0)
+	t.scores = add(t.scores, p, ScoreNodes)
+	t.ratings = add(t.ratings, p, ScoreNodes)
+}
+
+// add appends p to list when it has the interface and the ability is not switched off.
+func add[T any](list []T, p Enabled, ability Abilities) []T {
+	if able, ok := p.Plugin.(T); ok && p.Off&ability == 0 {
+		return append(list, able)
+	}
+	return list
+}
+
+// Begin tells plugins that a cycle begins.
+func (t *Tiers) Begin(w *model.World, now time.Time) {
+	for _, p := range t.begins {
+		p.Begin(w, now)
+	}
+}
+
+// Learn tells plugins of an object.
+func (t *Tiers) Learn(o runtime.Object, gone bool) {
+	for _, p := range t.learners {
+		p.Learn(o, gone)
+	}
+}
+
+// CompareQueues is a total order. What no plugin decides goes by arrival.
+func (t *Tiers) CompareQueues(a, b *model.Queue) int {
+	for _, p := range t.queueOrders {
+		if c := p.CompareQueues(a, b); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(a.ID, b.ID)
 }
 
 // CompareGangs is a total order. Gangs that lost a part of their minimum come
@@ -71,6 +135,17 @@ func (t *Tiers) CompareTasks(a, b *model.Task) int {
 	return cmp.Compare(a.Seq, b.Seq)
 }
 
+// Deserved is a queue's part of the cluster; nil when no plugin divides it.
+func (t *Tiers) Deserved(q *model.Queue) resource.Vector {
+	for _, p := range t.divisions {
+		return p.Deserved(q)
+	}
+	return nil
+}
+
+// Divides reports whether a plugin divides the cluster among queues.
+func (t *Tiers) Divides() bool { return len(t.divisions) > 0 }
+
 // AdmitGang asks all admissions; the first refusal counts, with what could lift it.
 func (t *Tiers) AdmitGang(g *model.Gang) (why reason.Reason, wakes model.Change, ok bool) {
 	for _, p := range t.admissions {
@@ -79,6 +154,39 @@ func (t *Tiers) AdmitGang(g *model.Gang) (why reason.Reason, wakes model.Change,
 		}
 	}
 	return reason.Reason{}, 0, true
+}
+
+// VoteOnGang counts the votes, tier by tier. Permit means that a plugin insists;
+// Abstain, that nobody objects.
+func (t *Tiers) VoteOnGang(g *model.Gang, need resource.Vector) (Vote, reason.Reason, model.Change) {
+	for _, tier := range t.votes {
+		permitted := false
+		for _, p := range tier {
+			switch vote, why := p.VoteOnGang(g, need); vote {
+			case Refuse:
+				return Refuse, why, p.WakesOn()
+			case Permit:
+				permitted = true
+			case Abstain:
+			}
+		}
+		if permitted {
+			return Permit, reason.Reason{}, 0
+		}
+	}
+	return Abstain, reason.Reason{}, 0
+}
+
+// ReserveFrom is the earliest instant from which any plugin wants room set aside for a gang.
+func (t *Tiers) ReserveFrom(g *model.Gang) (time.Time, bool) {
+	var from time.Time
+	found := false
+	for _, p := range t.reserves {
+		if at, ok := p.ReserveFrom(g); ok && (!found || at.Before(from)) {
+			from, found = at, true
+		}
+	}
+	return from, found
 }
 
 // FilterNodes joins the filters of all plugins for one class; the first cause counts.
@@ -100,11 +208,29 @@ func (t *Tiers) FilterNodes(c *model.Class) NodeFilter {
 // NodeWakes is what could lift the refusal of any node filter.
 func (t *Tiers) NodeWakes() model.Change { return t.nodeWakes }
 
-// ScoreNode adds up all scores.
+// ScoreNode adds up the scores that change with placements.
 func (t *Tiers) ScoreNode(c *model.Class, n *model.Node) int64 {
 	var sum int64
 	for _, p := range t.scores {
 		sum += p.ScoreNode(c, n)
 	}
 	return sum
+}
+
+// RateNodes joins the ratings by fixed traits for one class; nil when there are none.
+func (t *Tiers) RateNodes(c *model.Class) func(n *model.Node) int64 {
+	if len(t.ratings) == 0 {
+		return nil
+	}
+	ratings := make([]func(*model.Node) int64, 0, len(t.ratings))
+	for _, p := range t.ratings {
+		ratings = append(ratings, p.RateNodes(c))
+	}
+	return func(n *model.Node) int64 {
+		var sum int64
+		for _, rate := range ratings {
+			sum += rate(n)
+		}
+		return sum
+	}
 }

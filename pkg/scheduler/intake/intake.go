@@ -6,14 +6,11 @@ package intake
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 
-	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -56,59 +53,8 @@ func Node(n *corev1.Node) model.NodeSpec {
 		Taints:        n.Spec.Taints,
 		Unschedulable: n.Spec.Unschedulable,
 		Allocatable:   Resources(n.Status.Allocatable),
+		Object:        n,
 	}
-}
-
-// Queue reads a queue. Only root stands at the top; whoever names no parent stands below it.
-func Queue(q *schedulingv1beta1.Queue) model.QueueSpec {
-	spec := model.QueueSpec{Name: q.Name, Parent: q.Spec.Parent, Capability: Resources(q.Spec.Capability)}
-	if spec.Parent == "" && q.Name != schedulingv1beta1.RootQueue {
-		spec.Parent = schedulingv1beta1.RootQueue
-	}
-	if s := q.Status.State; s == schedulingv1beta1.QueueStateClosed || s == schedulingv1beta1.QueueStateClosing {
-		spec.Closed = string(s)
-	}
-	spec.Problem = negative("Queue", q.Name, "spec.capability", spec.Capability)
-	return spec
-}
-
-// PodGroup reads a PodGroup whose priority class has the given value.
-func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
-	g := model.GangSpec{
-		Key:      pg.Namespace + "/" + pg.Name,
-		UID:      string(pg.UID),
-		Queue:    pg.Spec.Queue,
-		Priority: priority,
-		Min:      pg.Spec.MinMember,
-		Phase:    model.Phase(pg.Status.Phase),
-		Created:  pg.CreationTimestamp.Time,
-	}
-	if g.Queue == "" {
-		g.Queue = schedulingv1beta1.DefaultQueue
-	}
-	if t := pg.Spec.NetworkTopology; t != nil && t.Mode != schedulingv1beta1.SoftNetworkTopologyMode {
-		g.Problem = unchecked("spec.networkTopology", "use mode: soft")
-	}
-	if len(pg.Spec.SubGroupPolicy) > 0 {
-		g.Problem = unchecked("spec.subGroupPolicy", "use minTaskMember")
-	}
-	if pg.Spec.MinResources != nil {
-		g.MinResources = Resources(*pg.Spec.MinResources)
-		if bad := negative("", "", "spec.minResources", g.MinResources); bad != nil {
-			g.Problem = bad
-		}
-	}
-	if g.Min < 0 {
-		g.Problem = invalid("spec.minMember", g.Min)
-	}
-	for _, role := range slices.Sorted(maps.Keys(pg.Spec.MinTaskMember)) {
-		least := pg.Spec.MinTaskMember[role]
-		if least < 0 {
-			g.Problem = invalid("spec.minTaskMember["+role+"]", least)
-		}
-		g.RoleMin = append(g.RoleMin, model.RoleMin{Role: role, Min: least})
-	}
-	return g
 }
 
 func invalid(field string, value int32) *reason.Reason {

@@ -195,18 +195,18 @@ func TestAQueueIsReadWithItsPlaceInTheTree(t *testing.T) {
 	}{
 		"below root by default": {
 			schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
-			model.QueueSpec{Name: "a", Parent: "root", Capability: resource.List{}},
+			model.QueueSpec{Name: "a", Parent: "root", Guarantee: resource.List{}, Deserved: resource.List{}, Capability: resource.List{}, Reclaimable: true},
 		},
 		"root above all": {
 			schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "root"}},
-			model.QueueSpec{Name: "root", Capability: resource.List{}},
+			model.QueueSpec{Name: "root", Guarantee: resource.List{}, Deserved: resource.List{}, Capability: resource.List{}, Reclaimable: true},
 		},
 		"closing": {
 			schedulingv1beta1.Queue{
 				ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: schedulingv1beta1.QueueSpec{Parent: "b"},
 				Status: schedulingv1beta1.QueueStatus{State: schedulingv1beta1.QueueStateClosing},
 			},
-			model.QueueSpec{Name: "a", Parent: "b", Capability: resource.List{}, Closed: "Closing"},
+			model.QueueSpec{Name: "a", Parent: "b", Guarantee: resource.List{}, Deserved: resource.List{}, Capability: resource.List{}, Reclaimable: true, Closed: "Closing"},
 		},
 	}
 	for name, tt := range tests {

@@ -27,6 +27,7 @@ func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, b
 		Ours:     ours(p.Spec.SchedulerName),
 		Running:  p.Status.Phase == corev1.PodRunning,
 		Deleting: p.DeletionTimestamp != nil,
+		Pod:      p,
 	}
 	if !t.Ours && t.Node == "" {
 		return model.TaskSpec{}, false
@@ -70,10 +71,21 @@ func shape(p *corev1.Pod) model.Shape {
 		Requests:     Resources(requests),
 		NodeSelector: p.Spec.NodeSelector,
 		Tolerations:  p.Spec.Tolerations,
+		Related:      related(p),
 		Problem:      unsupported(p),
 	}
-	if p.Spec.Affinity != nil {
-		s.Affinity = p.Spec.Affinity.NodeAffinity
+	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil {
+		s.Affinity = a.NodeAffinity
+	}
+	for _, c := range p.Spec.Containers {
+		s.Images = append(s.Images, c.Image)
+	}
+	for _, key := range []string{
+		schedulingv1beta1.ResourceStrategyScoringTypeAnnotation, schedulingv1beta1.ResourceStrategyWeightAnnotation,
+	} {
+		if value, ok := p.Annotations[key]; ok {
+			s.Hints = withHint(s.Hints, key, value)
+		}
 	}
 	s.Key = key(s)
 	return s
@@ -81,11 +93,42 @@ func shape(p *corev1.Pod) model.Shape {
 
 // key is equal for equal shapes: JSON writes maps in order of their keys.
 func key(s model.Shape) string {
-	text, err := json.Marshal([]any{s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.Problem})
+	text, err := json.Marshal([]any{s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.Images, s.Hints, s.Related, s.Problem})
 	if err != nil {
 		return fmt.Sprintf("%+v", s)
 	}
 	return string(text)
+}
+
+func withHint(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
+}
+
+// related reports whether where a pod may run depends on more than itself and the node.
+func related(p *corev1.Pod) bool {
+	if a := p.Spec.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
+		return true
+	}
+	if len(p.Spec.TopologySpreadConstraints)+len(p.Spec.ResourceClaims) > 0 {
+		return true
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
+			return true
+		}
+	}
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		for _, port := range c.Ports {
+			if port.HostPort > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unchecked is the reason of what can't be checked.

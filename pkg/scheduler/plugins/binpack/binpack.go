@@ -7,12 +7,7 @@
 package binpack
 
 import (
-	"errors"
-	"fmt"
-	"maps"
 	"math/bits"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -39,41 +34,21 @@ var _ framework.ScoresNodes = &plugin{}
 // binpack.resources, a comma list of the only extended resources that count, each
 // with binpack.resources.<resource> (1).
 func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
-	p := &plugin{weight: 1, unnamed: 1, named: map[int]int64{}}
-	p.named[env.Dim(resource.Pods)] = 0
-	var errs []error
-	number := func(key string, fallback int64) int64 {
-		text, ok := args[key]
-		if !ok {
-			return fallback
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
-		if err != nil || n < 0 {
-			errs = append(errs, fmt.Errorf("argument %s is %q: give a whole number of 0 or more", key, text))
-		}
-		return n
-	}
-	if list, ok := args["binpack.resources"]; ok {
+	r := args.Read()
+	p := &plugin{weight: r.Int("binpack.weight", 1, 0), unnamed: 1, named: map[int]int64{env.Dim(resource.Pods): 0}}
+	if r.Has("binpack.resources") {
 		p.unnamed = 0
 		p.named[env.Dim(resource.CPU)], p.named[env.Dim(resource.Memory)] = 1, 1
-		for name := range strings.SplitSeq(list, ",") {
-			if name = strings.TrimSpace(name); name != "" {
-				p.named[env.Dim(name)] = number("binpack.resources."+name, 1)
-			}
+		for _, name := range r.List("binpack.resources") {
+			p.named[env.Dim(name)] = r.Int("binpack.resources."+name, 1, 0)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(args)) {
-		name, ok := strings.CutPrefix(key, "binpack.")
-		switch {
-		case !ok:
-			errs = append(errs, fmt.Errorf("argument %s is unknown: arguments begin with %q", key, "binpack."))
-		case name == "weight":
-			p.weight = number(key, 1)
-		case name != "resources" && !strings.HasPrefix(name, "resources."):
-			p.named[env.Dim(name)] = number(key, 1)
+	for _, name := range r.Under("binpack.") {
+		if name != "weight" && name != "resources" && !strings.HasPrefix(name, "resources.") {
+			p.named[env.Dim(name)] = r.Int("binpack."+name, 1, 0)
 		}
 	}
-	return p, errors.Join(errs...)
+	return p, r.Err()
 }
 
 func (*plugin) Name() string { return Name }

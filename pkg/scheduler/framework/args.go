@@ -1,0 +1,186 @@
+package framework
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Args are a plugin's or action's arguments as YAML has them. Numbers and
+// booleans may be quoted.
+type Args map[string]any
+
+// ArgError says what is wrong with one argument and what would be right.
+type ArgError struct {
+	Key    string
+	Value  any
+	Remedy string
+}
+
+func (e *ArgError) Error() string {
+	return fmt.Sprintf("argument %s is %q: %s", e.Key, fmt.Sprint(e.Value), e.Remedy)
+}
+
+// Reader reads arguments, and gathers what is wrong with them: values that can't
+// be right, and arguments that nobody asked for.
+type Reader struct {
+	args  Args
+	known map[string]bool
+	errs  []error
+}
+
+// Read returns a Reader of the arguments.
+func (a Args) Read() *Reader { return &Reader{args: a, known: map[string]bool{}} }
+
+// Has reports whether the argument is given.
+func (r *Reader) Has(key string) bool {
+	r.known[key] = true
+	_, ok := r.args[key]
+	return ok
+}
+
+// Wrong notes that an argument's value can't be right.
+func (r *Reader) Wrong(key, remedy string) {
+	r.errs = append(r.errs, &ArgError{Key: key, Value: r.args[key], Remedy: remedy})
+}
+
+// Int reads a whole number of at least least; fallback when it is not given.
+func (r *Reader) Int(key string, fallback, least int64) int64 {
+	if !r.Has(key) {
+		return fallback
+	}
+	n, err := strconv.ParseInt(r.text(key), 10, 32)
+	if err != nil || n < least {
+		r.Wrong(key, fmt.Sprintf("give a whole number of %d or more", least))
+		return fallback
+	}
+	return n
+}
+
+// Float reads a number of at least least; fallback when it is not given.
+func (r *Reader) Float(key string, fallback, least float64) float64 {
+	if !r.Has(key) {
+		return fallback
+	}
+	f, err := strconv.ParseFloat(r.text(key), 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < least {
+		r.Wrong(key, fmt.Sprintf("give a number of %v or more", least))
+		return fallback
+	}
+	return f
+}
+
+// Bool reads true or false; fallback when it is not given.
+func (r *Reader) Bool(key string, fallback bool) bool {
+	if !r.Has(key) {
+		return fallback
+	}
+	switch strings.ToLower(r.text(key)) {
+	case "true":
+		return true
+	case "false":
+		return false
+	default:
+		r.Wrong(key, "give true or false")
+		return fallback
+	}
+}
+
+// Duration reads a duration such as 30s or 1h30m, not below 0; fallback when it is not given.
+func (r *Reader) Duration(key string, fallback time.Duration) time.Duration {
+	if !r.Has(key) {
+		return fallback
+	}
+	d, err := time.ParseDuration(r.text(key))
+	if err != nil || d < 0 {
+		r.Wrong(key, "give a duration such as 30s or 1h30m")
+		return fallback
+	}
+	return d
+}
+
+// Text reads a text; fallback when it is not given.
+func (r *Reader) Text(key, fallback string) string {
+	if !r.Has(key) {
+		return fallback
+	}
+	switch r.args[key].(type) {
+	case map[string]any, []any:
+		r.Wrong(key, "give a text")
+		return fallback
+	}
+	return r.text(key)
+}
+
+// List reads a comma list or a YAML list of texts.
+func (r *Reader) List(key string) []string {
+	if !r.Has(key) {
+		return nil
+	}
+	var list []string
+	switch v := r.args[key].(type) {
+	case []any:
+		for _, item := range v {
+			list = append(list, fmt.Sprint(item))
+		}
+	case map[string]any:
+		r.Wrong(key, "give a list")
+	default:
+		for item := range strings.SplitSeq(r.text(key), ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				list = append(list, item)
+			}
+		}
+	}
+	return list
+}
+
+// Map reads a nested block of arguments; nil when it is not given. Read it with a
+// Reader of its own and hand that one's faults to [Reader.Inside].
+func (r *Reader) Map(key string) Args {
+	if !r.Has(key) {
+		return nil
+	}
+	m, ok := r.args[key].(map[string]any)
+	if !ok {
+		r.Wrong(key, "give a block of arguments")
+	}
+	return m
+}
+
+// Inside takes over what is wrong within the block at key.
+func (r *Reader) Inside(key string, err error) {
+	if err != nil {
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", key, err))
+	}
+}
+
+// Under lists the given arguments that begin with prefix, without it, in order.
+func (r *Reader) Under(prefix string) []string {
+	var rest []string
+	for _, key := range slices.Sorted(maps.Keys(r.args)) {
+		if name, ok := strings.CutPrefix(key, prefix); ok {
+			rest = append(rest, name)
+		}
+	}
+	return rest
+}
+
+// Err names everything that is wrong, arguments that were never read included.
+func (r *Reader) Err() error {
+	errs := slices.Clone(r.errs)
+	known := slices.Sorted(maps.Keys(r.known))
+	for _, key := range slices.Sorted(maps.Keys(r.args)) {
+		if !r.known[key] {
+			errs = append(errs, &UnknownError{What: "argument", Name: key, Near: Nearest(key, known), Known: known})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Reader) text(key string) string { return strings.TrimSpace(fmt.Sprint(r.args[key])) }

@@ -1,0 +1,79 @@
+package intake
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/model"
+)
+
+// PodGroup reads a PodGroup whose priority class has the given value.
+func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
+	g := model.GangSpec{
+		Key:      pg.Namespace + "/" + pg.Name,
+		UID:      string(pg.UID),
+		Queue:    pg.Spec.Queue,
+		Priority: priority,
+		Min:      pg.Spec.MinMember,
+		Phase:    model.Phase(pg.Status.Phase),
+		Created:  pg.CreationTimestamp.Time,
+
+		Annotations: hints(pg.Annotations),
+	}
+	if g.Queue == "" {
+		g.Queue = schedulingv1beta1.DefaultQueue
+	}
+	if t := pg.Spec.NetworkTopology; t != nil && t.Mode != schedulingv1beta1.SoftNetworkTopologyMode {
+		g.Problem = unchecked("spec.networkTopology", "use mode: soft")
+	}
+	for _, p := range pg.Spec.SubGroupPolicy {
+		g.SubGroups = append(g.SubGroups, subGroup(p))
+		g.Problem = unchecked("spec.subGroupPolicy", "use minTaskMember")
+	}
+	if pg.Spec.MinResources != nil {
+		g.MinResources = Resources(*pg.Spec.MinResources)
+		if bad := negative("", "", "spec.minResources", g.MinResources); bad != nil {
+			g.Problem = bad
+		}
+	}
+	if g.Min < 0 {
+		g.Problem = invalid("spec.minMember", g.Min)
+	}
+	for _, role := range slices.Sorted(maps.Keys(pg.Spec.MinTaskMember)) {
+		least := pg.Spec.MinTaskMember[role]
+		if least < 0 {
+			g.Problem = invalid("spec.minTaskMember["+role+"]", least)
+		}
+		g.RoleMin = append(g.RoleMin, model.RoleMin{Role: role, Min: least})
+	}
+	return g
+}
+
+func subGroup(p schedulingv1beta1.SubGroupPolicySpec) model.SubGroup {
+	s := model.SubGroup{Name: p.Name, Selector: p.LabelSelector, By: p.MatchLabelKeys, Size: 1}
+	if p.SubGroupSize != nil {
+		s.Size = max(*p.SubGroupSize, 1)
+	}
+	if p.MinSubGroups != nil {
+		s.Least = max(*p.MinSubGroups, 0)
+	}
+	return s
+}
+
+// hints keeps those annotations that plugins may read.
+func hints(annotations map[string]string) map[string]string {
+	var kept map[string]string
+	//muster:anyorder a copy from map to map
+	for key, value := range annotations {
+		domain, _, _ := strings.Cut(key, "/")
+		if domain == "volcano.sh" || strings.HasSuffix(domain, ".volcano.sh") {
+			if kept == nil {
+				kept = map[string]string{}
+			}
+			kept[key] = value
+		}
+	}
+	return kept
+}
