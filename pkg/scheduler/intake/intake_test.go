@@ -84,7 +84,10 @@ func TestAPodIsReadAsATask(t *testing.T) {
 			if !ok {
 				t.Fatal("it concerns nobody")
 			}
-			got.Shape = model.Shape{}
+			if got.Pod != tt.pod {
+				t.Error("the pod itself is not handed on")
+			}
+			got.Shape, got.Pod = model.Shape{}, nil
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
