@@ -25,6 +25,7 @@ func rooms() []room {
 	arithmetic := []string{"pkg/quota", "pkg/reason", "pkg/resource"}
 	framework := slices.Concat(arithmetic, []string{"pkg/model", "pkg/scheduler/framework"})
 	engine := slices.Concat(framework, []string{"pkg/scheduler/engine"})
+	decides := slices.Concat(framework, []string{"pkg/scheduler/pack"})
 	wholeEngine := slices.Concat(engine, []string{"pkg/scheduler/actions", "pkg/scheduler/actions/*", "pkg/scheduler/plugins", "pkg/scheduler/plugins/*"})
 	data := []string{"k8s.io/api/", "k8s.io/apimachinery/", "k8s.io/component-helpers/"}
 	edge := []string{
@@ -36,7 +37,8 @@ func rooms() []room {
 		{dirs: apis, pure: true, ours: apis, outside: []string{"k8s.io/api/", "k8s.io/apimachinery/"}, why: "the wire; who imports it must not get a client with it"},
 		{dirs: []string{"pkg/model"}, pure: true, ours: arithmetic, outside: data, why: "the ledger knows nothing of who decides over it"},
 		{dirs: []string{"pkg/scheduler/framework"}, pure: true, ours: slices.Concat(arithmetic, []string{"pkg/model"}), outside: data, why: "the contract of plugins, which must fit on a page"},
-		{dirs: []string{"pkg/scheduler/engine"}, pure: true, ours: framework, outside: data, why: "the engine knows no plugin and no action by name"},
+		{dirs: []string{"pkg/scheduler/engine"}, pure: true, ours: decides, outside: data, why: "the engine knows no plugin and no action by name"},
+		{dirs: []string{"pkg/scheduler/pack"}, pure: true, ours: []string{"pkg/resource"}, why: "a search over numbers, which a test can compare with brute force"},
 		{dirs: []string{"pkg/scheduler/actions"}, pure: true, ours: []string{"pkg/scheduler/engine", "pkg/scheduler/actions/*"}, why: "a list, nothing else"},
 		{dirs: []string{"pkg/scheduler/actions/*"}, pure: true, ours: engine, outside: data, why: "an action works through the cycle it is given, never through another action"},
 		{dirs: []string{"pkg/scheduler/plugins"}, pure: true, ours: []string{"pkg/scheduler/framework", "pkg/scheduler/plugins/*"}, why: "a list, nothing else"},

@@ -25,10 +25,29 @@ func (w *World) Check() error {
 		own.Add()
 	}
 	for _, q := range w.queues {
-		own.Set(q.ID, w.Quota.Parent(q.ID), quota.Limit{})
+		own.Set(q.ID, w.Quota.Parent(q.ID), quota.Terms{})
 	}
+	errs = append(errs, w.checkTasks(free, &own, &foreign)...)
+	w.checkClaims(free, &own)
+	if !equal(total, w.Total) || !equal(foreign, w.Foreign) {
+		errs = append(errs, fmt.Errorf("total %v and foreign %v, nodes and tasks give %v and %v", w.Total, w.Foreign, total, foreign))
+	}
+	for i, n := range w.nodes {
+		if !equal(free[i], n.Free) {
+			errs = append(errs, fmt.Errorf("node %s: free %v, its tasks leave %v", n.Name, n.Free, free[i]))
+		}
+	}
+	return errors.Join(append(errs, w.checkQueues(&own)...)...)
+}
+
+// checkTasks takes what tasks use off free and notes it in own, or in foreign.
+func (w *World) checkTasks(free []resource.Vector, own *quota.Tree, foreign *resource.Vector) []error {
+	var errs []error
 	for _, uid := range slices.Sorted(maps.Keys(w.tasks)) {
 		t := w.tasks[uid]
+		if t.Bucket == Waiting && t.Gang != nil && t.Gang.Queue != nil {
+			own.Want(t.Gang.Queue.ID, t.Class.Req, 1)
+		}
 		if !t.charged() {
 			continue
 		}
@@ -42,15 +61,17 @@ func (w *World) Check() error {
 			foreign.Add(t.Class.Req, 1)
 		}
 	}
-	if !equal(total, w.Total) || !equal(foreign, w.Foreign) {
-		errs = append(errs, fmt.Errorf("total %v and foreign %v, nodes and tasks give %v and %v", w.Total, w.Foreign, total, foreign))
-	}
-	for i, n := range w.nodes {
-		if !equal(free[i], n.Free) {
-			errs = append(errs, fmt.Errorf("node %s: free %v, its tasks leave %v", n.Name, n.Free, free[i]))
+	return errs
+}
+
+// checkClaims takes what is set aside off free and notes it in own.
+func (w *World) checkClaims(free []resource.Vector, own *quota.Tree) {
+	for _, key := range slices.Sorted(maps.Keys(w.gangs)) {
+		for _, c := range w.gangs[key].Claims {
+			free[c.Node.ID].Add(c.Req, -c.N)
+			own.Reserve(w.gangs[key].Queue.ID, c.Req, c.N)
 		}
 	}
-	return errors.Join(append(errs, w.checkQueues(&own)...)...)
 }
 
 // checkQueues compares what queues use with own, which was added up anew.
@@ -59,6 +80,12 @@ func (w *World) checkQueues(own *quota.Tree) []error {
 	for _, q := range w.queues {
 		if used, want := w.Quota.Used(q.ID), own.Used(q.ID); !equal(used, want) {
 			errs = append(errs, fmt.Errorf("queue %s: used %v, its tasks use %v", q.Name, used, want))
+		}
+		if wanted, want := w.Quota.Wanted(q.ID), own.Wanted(q.ID); !equal(wanted, want) {
+			errs = append(errs, fmt.Errorf("queue %s: wanted %v, its tasks want %v", q.Name, wanted, want))
+		}
+		if reserved, want := w.Quota.Reserved(q.ID), own.Reserved(q.ID); !equal(reserved, want) {
+			errs = append(errs, fmt.Errorf("queue %s: reserved %v, its gangs claim %v", q.Name, reserved, want))
 		}
 	}
 	return errs

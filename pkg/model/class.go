@@ -13,8 +13,13 @@ type Class struct {
 	// Causes says per node, by NodeID, why its fixed traits keep the class
 	// away: an index into the engine's table of causes, 0 when they don't.
 	Causes []uint16
-	tasks  int
+	// Ratings rates nodes for the class by their fixed traits, by NodeID; nil when no plugin does.
+	Ratings []int64
+	tasks   int
 }
+
+// Alive reports whether there are tasks of the class.
+func (c *Class) Alive() bool { return c.tasks > 0 }
 
 // Classes returns the classes by ID, nil where a number is free. The caller must not change the slice.
 func (w *World) Classes() []*Class { return w.classes }

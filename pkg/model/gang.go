@@ -3,6 +3,8 @@ package model
 import (
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
@@ -17,7 +19,10 @@ type Gang struct {
 	Counts Counts
 	// Promised is what is held in the queue for tasks that do not exist yet.
 	Promised resource.Vector
-	touched  bool
+	// Claims is room set aside for it.
+	Claims    []Claim
+	selectors []labels.Selector // by SubGroups
+	touched   bool
 }
 
 // Role is a part of a gang whose tasks are alike.
@@ -61,7 +66,7 @@ func (g *Gang) Whole() bool {
 			return false
 		}
 	}
-	return true
+	return g.wholeParts()
 }
 
 // Stuck returns the first task whose binding was refused, nil when there is none, and how many there are.
@@ -100,6 +105,7 @@ func (w *World) SetGang(s GangSpec) {
 		w.join(g, s.Queue)
 	}
 	g.GangSpec, g.Known = s, true
+	g.selectors = selectorsOf(s.SubGroups)
 	for i := range g.Roles {
 		g.Roles[i].Min = 0
 	}
@@ -118,7 +124,7 @@ func (w *World) DropGang(key, uid string) {
 	}
 	w.Promise(g, nil)
 	w.recharge(g, nil)
-	g.GangSpec, g.Known = GangSpec{Key: key}, false
+	g.GangSpec, g.Known, g.selectors = GangSpec{Key: key}, false, nil
 	for i := range g.Roles {
 		g.Roles[i].Min = 0
 	}
@@ -159,22 +165,17 @@ func (w *World) join(g *Gang, name string) {
 	w.recharge(g, w.queue(name))
 }
 
-// recharge moves what is charged for a gang's tasks to queue q, nil for none.
+// recharge moves what a gang's tasks use and want to queue q, nil for none. What
+// was set aside for it is given back.
 func (w *World) recharge(g *Gang, q *Queue) {
+	if g.Claims != nil {
+		w.SetAside(g, nil)
+		w.Happened |= NodeRoom
+	}
 	for _, t := range g.Tasks {
-		if !t.charged() {
-			continue
-		}
-		if t.queue != nil {
-			w.Quota.Charge(t.queue.ID, t.Class.Req, -1)
-		} else {
-			w.Foreign.Add(t.Class.Req, -1)
-		}
-		if t.queue = q; q != nil {
-			w.Quota.Charge(q.ID, t.Class.Req, 1)
-		} else {
-			w.Foreign.Add(t.Class.Req, 1)
-		}
+		w.book(t, -1)
+		t.queue = q
+		w.book(t, 1)
 	}
 	if g.Queue != nil {
 		w.Happened |= QueueRoom

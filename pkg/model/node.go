@@ -21,7 +21,8 @@ type Node struct {
 	Taints        []corev1.Taint
 	Unschedulable bool
 	Allocatable   resource.Vector
-	Free          resource.Vector // Allocatable less what tasks are charged; below zero when others overbooked it
+	Free          resource.Vector // Allocatable less what tasks are charged and Claimed; below zero when that is more
+	Claimed       resource.Vector // set aside for gangs that waited too long
 	Object        *corev1.Node    // as told; see NodeSpec
 	Tasks         []*Task         // those charged to it, in no particular order
 	// Epoch names the node's present state: equal epochs, equal room, traits and tasks.

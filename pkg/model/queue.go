@@ -54,7 +54,12 @@ func (w *World) attach(q *Queue) {
 		parent = p.ID
 	}
 	// A circle is refused here and stays open at one end; the engine lets nothing run in it.
-	w.Quota.Set(q.ID, parent, quota.LimitOf(&w.Resources, q.Capability))
+	w.Quota.Set(q.ID, parent, quota.Terms{
+		Weight:     int64(q.Weight),
+		Guarantee:  w.Resources.Vector(q.Guarantee),
+		Deserved:   quota.LimitOf(&w.Resources, q.Deserved),
+		Capability: quota.LimitOf(&w.Resources, q.Capability),
+	})
 }
 
 func (w *World) queue(name string) *Queue {

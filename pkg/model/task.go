@@ -25,7 +25,7 @@ type Task struct {
 	On     *Node // where it is; nil while it has no node
 	// Stuck says why its binding was refused, while it keeps its room for another try.
 	Stuck string
-	queue *Queue // what it is charged to besides its node
+	queue *Queue // where it is charged, or wanted; nil: nowhere
 	slot  int32  // its place among the tasks of its node
 }
 
@@ -176,14 +176,10 @@ func (w *World) lift(t *Task) {
 		n.Tasks[t.slot] = n.Tasks[len(n.Tasks)-1]
 		n.Tasks[t.slot].slot = t.slot
 		n.Tasks = n.Tasks[:len(n.Tasks)-1]
-		if t.queue != nil {
-			w.Quota.Charge(t.queue.ID, t.Class.Req, -1)
-			t.queue = nil
-		} else {
-			w.Foreign.Add(t.Class.Req, -1)
-		}
 		w.tick(n)
 	}
+	w.book(t, -1)
+	t.queue = nil
 	if t.Gang != nil {
 		t.Gang.count(t, -1)
 	}
@@ -195,16 +191,26 @@ func (w *World) put(t *Task) {
 		n.Free.Add(t.Class.Req, -1)
 		t.slot = int32(len(n.Tasks))
 		n.Tasks = append(n.Tasks, t)
-		if t.Gang != nil && t.Gang.Queue != nil {
-			t.queue = t.Gang.Queue
-			w.Quota.Charge(t.queue.ID, t.Class.Req, 1)
-		} else {
-			w.Foreign.Add(t.Class.Req, 1)
-		}
 		w.tick(n)
 	}
 	if t.Gang != nil {
+		t.queue = t.Gang.Queue
+	}
+	w.book(t, 1)
+	if t.Gang != nil {
 		t.Gang.count(t, 1)
+	}
+}
+
+// book adds or takes away what a task uses or wants, in its queue if it has one.
+func (w *World) book(t *Task, times int64) {
+	switch {
+	case t.charged() && t.queue != nil:
+		w.Quota.Charge(t.queue.ID, t.Class.Req, times)
+	case t.charged():
+		w.Foreign.Add(t.Class.Req, times)
+	case t.Bucket == Waiting && t.queue != nil:
+		w.Quota.Want(t.queue.ID, t.Class.Req, times)
 	}
 }
 

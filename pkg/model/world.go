@@ -17,6 +17,7 @@ const (
 	QueueChanged                     // a queue came, went, opened, closed, or has another ceiling
 	GangChanged                      // the gang itself or one of its tasks changed; wakes only that gang
 	TaskPlaced                       // a task got a node, or one of them ended: who it is near to has changed
+	QueueMoved                       // a gang of a strict queue no longer waits
 	ObjectChanged                    // an object that only plugins know of came, changed or went
 )
 

@@ -1,6 +1,6 @@
-// Package quota is the arithmetic of a tree of queues: what each may use at
-// most, what it uses, and whether more still fits, all the way up to the root.
-// It knows no gang and no node.
+// Package quota is the arithmetic of a tree of queues: what is kept for each,
+// what its part is, what it may use at most, what it uses, and whether more still
+// fits, all the way up to the cluster. It knows no gang and no node.
 package quota
 
 import (
@@ -12,16 +12,17 @@ import (
 // ID numbers a queue of a Tree.
 type ID int32
 
-// None is the parent of a queue at the top.
+// None is the parent of a queue at the top, and stands for the cluster itself.
 const None ID = -1
 
-// Limit is a ceiling. A dimension without a name in it is unlimited.
+// Limit is an amount of some resources. Others are not in it: what that means,
+// unlimited or nothing, is for the user of the Limit to say.
 type Limit struct {
 	Amount resource.Vector
 	Named  []bool
 }
 
-// LimitOf makes a ceiling of exactly the resources that l names.
+// LimitOf makes a limit of exactly the resources that l names.
 func LimitOf(t *resource.Table, l resource.List) Limit {
 	var limit Limit
 	for _, a := range l {
@@ -35,56 +36,162 @@ func LimitOf(t *resource.Table, l resource.List) Limit {
 	return limit
 }
 
-// At returns the ceiling in dim, math.MaxInt64 when there is none.
+// Has reports whether the limit names dim.
+func (l Limit) Has(dim int) bool { return dim < len(l.Named) && l.Named[dim] }
+
+// At returns the limit in dim, math.MaxInt64 when there is none.
 func (l Limit) At(dim int) int64 {
-	if dim >= len(l.Named) || !l.Named[dim] {
+	if !l.Has(dim) {
 		return math.MaxInt64
 	}
 	return l.Amount.At(dim)
 }
 
-type account struct {
-	parent     ID
-	capability Limit
-	used       resource.Vector // tasks placed in the queue or below it
-	held       resource.Vector // promised to gangs whose tasks do not exist yet
+// Terms is what a queue is entitled to.
+type Terms struct {
+	Weight     int64           // beside its siblings' weights; 0: 1
+	Guarantee  resource.Vector // kept for it, whether it uses it or not
+	Deserved   Limit           // its part; what it does not name it has no part of
+	Capability Limit           // its ceiling; what it does not name is unlimited
 }
 
-// Tree holds the accounts of all queues. The zero value is empty. What is
-// charged to a queue is charged to every queue above it as well. Invariant: no
-// queue is above itself; [Tree.Set] refuses that.
-type Tree struct{ accounts []account }
+// account is one queue's sums. Those of queues below it are included, but for
+// own. Invariant: inner is the sum of the children's claims.
+type account struct {
+	parent   ID
+	terms    Terms
+	used     resource.Vector // by tasks that have a node
+	wanted   resource.Vector // by tasks that wait
+	held     resource.Vector // promised to gangs whose tasks do not exist yet
+	reserved resource.Vector // set aside for gangs that waited too long
+	own      resource.Vector // used and reserved in the queue itself
+	inner    resource.Vector // claimed by the queues right below
+}
 
-// Add makes a new queue at the top, without a ceiling.
+// claim is what the queue takes of its parent in dim: what it uses or has set
+// aside, and what is kept for it and for those below it.
+func (a *account) claim(dim int) int64 {
+	return max(a.terms.Guarantee.At(dim), a.claimed(dim))
+}
+
+// claimed is the claim without the queue's own guarantee.
+func (a *account) claimed(dim int) int64 {
+	return resource.Add(a.own.At(dim), a.inner.At(dim))
+}
+
+// taken is what can't be given to others: used and set aside.
+func (a *account) taken(dim int) int64 {
+	return resource.Add(a.used.At(dim), a.reserved.At(dim))
+}
+
+// Tree holds the accounts of all queues, and that of the cluster above them. The
+// zero value is empty. What is charged to a queue is charged to every queue above
+// it as well. Invariant: no queue is above itself; [Tree.Set] refuses that.
+type Tree struct {
+	accounts []account
+	cluster  account
+}
+
+// Add makes a new queue at the top, entitled to nothing and without a ceiling.
 func (t *Tree) Add() ID {
 	t.accounts = append(t.accounts, account{parent: None})
 	return ID(len(t.accounts) - 1)
 }
 
-// Set gives queue id its parent and ceiling. What is charged to id moves with
-// it. It reports false, and changes only the ceiling, when parent is id itself
-// or below it.
-func (t *Tree) Set(id, parent ID, capability Limit) bool {
-	a := &t.accounts[id]
-	a.capability = capability
+// at returns the account of id, the cluster's for None.
+func (t *Tree) at(id ID) *account {
+	if id == None {
+		return &t.cluster
+	}
+	return &t.accounts[id]
+}
+
+// Set gives queue id its parent and terms. What is charged to id moves with it.
+// It reports false, and changes only the terms, when parent is id itself or below it.
+func (t *Tree) Set(id, parent ID, terms Terms) bool {
+	a := t.at(id)
+	t.reclaim(a, func() { a.terms = terms })
 	if parent == a.parent {
 		return true
 	}
-	for up := parent; up != None; up = t.accounts[up].parent {
+	for up := parent; up != None; up = t.at(up).parent {
 		if up == id {
 			return false
 		}
 	}
-	used, held := a.used, a.held
-	t.climb(a.parent, func(p *account) { p.used.Add(used, -1); p.held.Add(held, -1) })
+	t.move(a, -1)
 	a.parent = parent
-	t.climb(parent, func(p *account) { p.used.Add(used, 1); p.held.Add(held, 1) })
+	t.move(a, 1)
 	return true
+}
+
+// move adds all of a queue's sums to the queues above it, or takes them away.
+func (t *Tree) move(a *account, times int64) {
+	p := t.at(a.parent)
+	t.reclaim(p, func() {
+		for d := range max(len(a.terms.Guarantee), len(a.own), len(a.inner)) {
+			p.inner.Set(d, resource.Add(p.inner.At(d), times*a.claim(d)))
+		}
+	})
+	t.climb(a.parent, func(p *account) {
+		p.used.Add(a.used, times)
+		p.wanted.Add(a.wanted, times)
+		p.held.Add(a.held, times)
+		p.reserved.Add(a.reserved, times)
+	})
+}
+
+// reclaim makes a change that may change a's claim, and tells the accounts above.
+func (t *Tree) reclaim(a *account, change func()) {
+	before := t.claims(a)
+	change()
+	after := t.claims(a)
+	for d := range max(len(before), len(after)) {
+		t.pass(a, d, resource.Add(after.At(d), -before.At(d)))
+	}
+}
+
+func (t *Tree) claims(a *account) resource.Vector {
+	var v resource.Vector
+	for d := range max(len(a.terms.Guarantee), len(a.own), len(a.inner)) {
+		v.Set(d, a.claim(d))
+	}
+	return v
+}
+
+// pass tells the accounts above a that its claim in dim grew by delta.
+func (t *Tree) pass(a *account, dim int, delta int64) {
+	for delta != 0 && a != &t.cluster {
+		p := t.at(a.parent)
+		before := p.claim(dim)
+		p.inner.Set(dim, resource.Add(p.inner.At(dim), delta))
+		delta = p.claim(dim) - before
+		a = p
+	}
+}
+
+// take changes what queue id itself uses or has set aside.
+func (t *Tree) take(id ID, v resource.Vector, times int64) {
+	a := t.at(id)
+	for d, n := range v {
+		if n == 0 {
+			continue
+		}
+		before := a.claim(d)
+		a.own.Set(d, resource.Add(a.own.At(d), n*times))
+		t.pass(a, d, a.claim(d)-before)
+	}
 }
 
 // Charge adds times copies of v to what id and the queues above it use. A negative times gives back.
 func (t *Tree) Charge(id ID, v resource.Vector, times int64) {
+	t.take(id, v, times)
 	t.climb(id, func(a *account) { a.used.Add(v, times) })
+}
+
+// Want adds times copies of v to what tasks wait for in id and the queues above it.
+func (t *Tree) Want(id ID, v resource.Vector, times int64) {
+	t.climb(id, func(a *account) { a.wanted.Add(v, times) })
 }
 
 // Hold promises times copies of v within id. A negative times gives back.
@@ -92,60 +199,37 @@ func (t *Tree) Hold(id ID, v resource.Vector, times int64) {
 	t.climb(id, func(a *account) { a.held.Add(v, times) })
 }
 
+// Reserve sets v aside within id, for nobody else to use. A negative times gives back.
+func (t *Tree) Reserve(id ID, v resource.Vector, times int64) {
+	t.take(id, v, times)
+	t.climb(id, func(a *account) { a.reserved.Add(v, times) })
+}
+
+// climb visits id and every account above it, the cluster's last.
 func (t *Tree) climb(id ID, visit func(*account)) {
 	for ; id != None; id = t.accounts[id].parent {
 		visit(&t.accounts[id])
 	}
+	visit(&t.cluster)
 }
+
+// Len is how many queues there are.
+func (t *Tree) Len() int { return len(t.accounts) }
 
 // Parent returns the queue above id, None at the top.
-func (t *Tree) Parent(id ID) ID { return t.accounts[id].parent }
+func (t *Tree) Parent(id ID) ID { return t.at(id).parent }
 
-// Used returns what id and the queues below it use. The caller must not change it.
-func (t *Tree) Used(id ID) resource.Vector { return t.accounts[id].used }
+// Terms returns what id itself is entitled to. The caller must not change it.
+func (t *Tree) Terms(id ID) Terms { return t.at(id).terms }
 
-// Capability returns the ceiling of id itself.
-func (t *Tree) Capability(id ID) Limit { return t.accounts[id].capability }
+// Used returns what id and the queues below it use; of None, all of them. The caller must not change it.
+func (t *Tree) Used(id ID) resource.Vector { return t.at(id).used }
 
-// Over is one ceiling that a request would break.
-type Over struct {
-	Queue             ID
-	Dim               int
-	Need, Used, Limit int64
-}
+// Wanted returns what tasks of id and of the queues below it wait for. The caller must not change it.
+func (t *Tree) Wanted(id ID) resource.Vector { return t.at(id).wanted }
 
-// Exceeded lists the ceilings that v more in queue id would break: those of the
-// lowest queue that has any, in order of dimension. With promised, room that is
-// promised to others counts as used.
-func (t *Tree) Exceeded(id ID, v resource.Vector, promised bool) []Over {
-	for ; id != None; id = t.accounts[id].parent {
-		a := &t.accounts[id]
-		var over []Over
-		for d, need := range v {
-			used := a.used.At(d)
-			if promised {
-				used = resource.Add(used, a.held.At(d))
-			}
-			if limit := a.capability.At(d); need > 0 && resource.Add(used, need) > limit {
-				over = append(over, Over{Queue: id, Dim: d, Need: need, Used: used, Limit: limit})
-			}
-		}
-		if over != nil {
-			return over
-		}
-	}
-	return nil
-}
+// Held returns what is promised within id. The caller must not change it.
+func (t *Tree) Held(id ID) resource.Vector { return t.at(id).held }
 
-// Fits reports whether v more in queue id breaks no ceiling. It allocates nothing.
-func (t *Tree) Fits(id ID, v resource.Vector) bool {
-	for ; id != None; id = t.accounts[id].parent {
-		a := &t.accounts[id]
-		for d, need := range v {
-			if need > 0 && resource.Add(a.used.At(d), need) > a.capability.At(d) {
-				return false
-			}
-		}
-	}
-	return true
-}
+// Reserved returns what is set aside in id and the queues below it. The caller must not change it.
+func (t *Tree) Reserved(id ID) resource.Vector { return t.at(id).reserved }

@@ -13,8 +13,8 @@ import (
 func TestExceededNamesTheLowestCeilingThatBreaks(t *testing.T) {
 	var table resource.Table
 	gpu := table.Dim("gpu")
-	limit := func(n int64) quota.Limit {
-		return quota.LimitOf(&table, resource.ListOf(map[string]int64{"gpu": n}))
+	limit := func(n int64) quota.Terms {
+		return quota.Terms{Capability: quota.LimitOf(&table, resource.ListOf(map[string]int64{"gpu": n}))}
 	}
 	tests := map[string]struct {
 		need int64
@@ -30,13 +30,13 @@ func TestExceededNamesTheLowestCeilingThatBreaks(t *testing.T) {
 			root, child, sibling := tree.Add(), tree.Add(), tree.Add()
 			tree.Set(root, quota.None, limit(24))
 			tree.Set(child, root, limit(16))
-			tree.Set(sibling, root, quota.Limit{})
+			tree.Set(sibling, root, quota.Terms{})
 			tree.Charge(child, resource.Vector{4}, 1)
 			tree.Charge(sibling, resource.Vector{7}, 2)
-			if diff := cmp.Diff(tt.want, tree.Exceeded(child, resource.Vector{tt.need}, false)); diff != "" {
+			if diff := cmp.Diff(tt.want, tree.Exceeded(child, resource.Vector{tt.need}, nil, false)); diff != "" {
 				t.Error(diff)
 			}
-			if got := tree.Fits(child, resource.Vector{tt.need}); got != (tt.want == nil) {
+			if got := tree.Fits(child, resource.Vector{tt.need}, nil); got != (tt.want == nil) {
 				t.Errorf("Fits = %v beside Exceeded = %v", got, tt.want)
 			}
 		})
@@ -47,12 +47,12 @@ func TestPromisesCountOnlyWhereAsked(t *testing.T) {
 	var table resource.Table
 	var tree quota.Tree
 	q := tree.Add()
-	tree.Set(q, quota.None, quota.LimitOf(&table, resource.ListOf(map[string]int64{"gpu": 8})))
+	tree.Set(q, quota.None, quota.Terms{Capability: quota.LimitOf(&table, resource.ListOf(map[string]int64{"gpu": 8}))})
 	tree.Hold(q, resource.Vector{8}, 1)
-	if got := tree.Exceeded(q, resource.Vector{1}, false); got != nil {
+	if got := tree.Exceeded(q, resource.Vector{1}, nil, false); got != nil {
 		t.Errorf("a promise blocked a placement: %v", got)
 	}
-	if got := tree.Exceeded(q, resource.Vector{1}, true); got == nil {
+	if got := tree.Exceeded(q, resource.Vector{1}, nil, true); got == nil {
 		t.Error("a promise did not block a further promise")
 	}
 }
@@ -60,10 +60,10 @@ func TestPromisesCountOnlyWhereAsked(t *testing.T) {
 func TestAQueueCanNotBeAboveItself(t *testing.T) {
 	var tree quota.Tree
 	a, b := tree.Add(), tree.Add()
-	if !tree.Set(b, a, quota.Limit{}) {
+	if !tree.Set(b, a, quota.Terms{}) {
 		t.Fatal("b below a was refused")
 	}
-	if tree.Set(a, b, quota.Limit{}) || tree.Set(a, a, quota.Limit{}) {
+	if tree.Set(a, b, quota.Terms{}) || tree.Set(a, a, quota.Terms{}) {
 		t.Error("a cycle was accepted")
 	}
 }
@@ -82,7 +82,7 @@ func TestAParentUsesWhatItsChildrenUseWhereverTheyMove(t *testing.T) {
 			q := quota.ID(rapid.IntRange(0, n-1).Draw(t, "queue"))
 			if rapid.Bool().Draw(t, "move") {
 				to := quota.ID(rapid.IntRange(-1, n-1).Draw(t, "parent"))
-				if tree.Set(q, to, quota.Limit{}) {
+				if tree.Set(q, to, quota.Terms{}) {
 					parent[q] = to
 				}
 				continue

@@ -18,6 +18,9 @@ const (
 	QueueMissing     Code = "QueueMissing"       // the queue does not exist
 	QueueClosed      Code = "QueueClosed"        // the queue takes nothing new
 	QueueCapability  Code = "QueueCapability"    // the queue, or one above it, would exceed its ceiling
+	QueueGuarantee   Code = "QueueGuarantee"     // what others are guaranteed leaves no room
+	BehindHead       Code = "BehindHead"         // a gang before it in a fifo queue waits
+	NotEnoughParts   Code = "NotEnoughSubGroups" // fewer sub-groups are complete than the gang needs
 	NotEnoughTasks   Code = "NotEnoughTasks"     // fewer pods exist than the gang needs
 	Gated            Code = "SchedulingGated"    // pods carry scheduling gates
 	NotEnoughNodes   Code = "NotEnoughResources" // nodes lack room, or are filtered out
@@ -68,10 +71,11 @@ func (r Reason) Equal(o Reason) bool {
 // Shortage is one resource's sum. Amounts are written as Kubernetes quantities.
 type Shortage struct {
 	Resource string `json:"resource"`
-	Need     string `json:"need"`  // asked for now
-	Used     string `json:"used"`  // already charged
-	Limit    string `json:"limit"` // the ceiling
-	Short    string `json:"short"` // Used + Need - Limit
+	Need     string `json:"need"`           // asked for now
+	Used     string `json:"used"`           // already charged
+	Kept     string `json:"kept,omitempty"` // guaranteed to others, who do not use it; empty: nothing
+	Limit    string `json:"limit"`          // the ceiling
+	Short    string `json:"short"`          // Used + Kept + Need - Limit
 }
 
 // Tally counts the nodes that fail for one cause. A node that fails for several counts in each.

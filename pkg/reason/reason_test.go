@@ -6,11 +6,14 @@ import (
 	"github.com/muster-sh/muster/pkg/reason"
 )
 
-func TestEveryCodeHasItsWords(t *testing.T) {
-	tests := map[string]struct {
-		why  reason.Reason
-		want string
-	}{
+// worded is a reason beside its sentence.
+type worded struct {
+	why  reason.Reason
+	want string
+}
+
+func TestWhatIsNotAboutNodesHasItsWords(t *testing.T) {
+	check(t, map[string]worded{
 		"a pod whose group is missing": {
 			reason.Reason{Code: reason.GangMissing, Object: "ml/bert"},
 			"PodGroup ml/bert does not exist: create it, or correct the pod's annotation scheduling.k8s.io/group-name",
@@ -51,6 +54,18 @@ func TestEveryCodeHasItsWords(t *testing.T) {
 			reason.Reason{Code: reason.QueueCapability, Object: "ai", Short: []reason.Shortage{{Resource: "nvidia.com/gpu", Need: "32", Used: "32", Limit: "32", Short: "32"}}},
 			`queue "ai" would exceed its capability: nvidia.com/gpu needs 32, 32 of 32 used (short 32)`,
 		},
+		"what others are guaranteed": {
+			reason.Reason{Code: reason.QueueGuarantee, Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "2", Kept: "3", Limit: "8", Short: "1"}}},
+			"what is guaranteed to other queues leaves too little in the cluster: cpu needs 4, 2 of 8 used and 3 kept (short 1)",
+		},
+		"a gang before it": {
+			reason.Reason{Code: reason.BehindHead, Object: "ai", Value: "ml/bert"},
+			`queue "ai" serves strictly in order, and ml/bert waits before it`,
+		},
+		"sub-groups that lack pods": {
+			reason.Reason{Code: reason.NotEnoughParts, Role: "ring", Need: 2, Have: 1},
+			`needs 2 whole sub-groups of "ring", pods exist for 1`,
+		},
 		"pods that do not exist yet": {
 			reason.Reason{Code: reason.NotEnoughTasks, Role: "worker", Need: 3, Have: 1},
 			`role "worker" needs 3, only 1 exist (short 2)`,
@@ -59,6 +74,11 @@ func TestEveryCodeHasItsWords(t *testing.T) {
 			reason.Reason{Code: reason.Gated, Need: 3, Have: 1},
 			"the gang needs 3, only 1 are free of scheduling gates (short 2)",
 		},
+	})
+}
+
+func TestWhatIsAboutNodesHasItsWords(t *testing.T) {
+	check(t, map[string]worded{
 		"nodes without room": {
 			reason.Reason{Code: reason.NotEnoughNodes, Role: "worker", Need: 4, Room: 1, Total: 3, Nodes: []reason.Tally{{Cause: "insufficient nvidia.com/gpu", Nodes: 2}}},
 			`role "worker" needs 4, room for 1 (short 3); of 3 nodes: 2 insufficient nvidia.com/gpu`,
@@ -75,7 +95,11 @@ func TestEveryCodeHasItsWords(t *testing.T) {
 			reason.Reason{Code: reason.NotEnoughCluster, Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "7", Limit: "8", Short: "3"}}},
 			"minResources exceed what is free in the cluster: cpu needs 4, 7 of 8 used (short 3)",
 		},
-	}
+	})
+}
+
+func check(t *testing.T, tests map[string]worded) {
+	t.Helper()
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := tt.why.String(); got != tt.want {

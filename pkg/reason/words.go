@@ -36,6 +36,12 @@ func (r Reason) arithmetic() string {
 		return fmt.Sprintf("queue %q is %s and admits nothing new: open it, or name another in spec.queue", r.Object, r.Value)
 	case QueueCapability:
 		return fmt.Sprintf("queue %q would exceed its capability: %s", r.Object, r.shortages())
+	case QueueGuarantee:
+		return fmt.Sprintf("what is guaranteed to other queues leaves too little in %s: %s", r.whole(), r.shortages())
+	case BehindHead:
+		return fmt.Sprintf("queue %q serves strictly in order, and %s waits before it", r.Object, r.Value)
+	case NotEnoughParts:
+		return fmt.Sprintf("needs %d whole sub-groups of %q, pods exist for %d", r.Need, r.Role, r.Have)
 	case NotEnoughTasks:
 		return fmt.Sprintf("%sneeds %d, only %d exist (short %d)", r.role(), r.Need, r.Have, r.Need-r.Have)
 	case Gated:
@@ -58,6 +64,14 @@ func (r Reason) object() string {
 	return fmt.Sprintf("%s %q: ", r.Kind, r.Object)
 }
 
+// whole names what is divided: a queue, or the cluster.
+func (r Reason) whole() string {
+	if r.Object == "" {
+		return "the cluster"
+	}
+	return fmt.Sprintf("queue %q", r.Object)
+}
+
 func (r Reason) role() string {
 	if r.Role == "" {
 		return "the gang "
@@ -68,7 +82,11 @@ func (r Reason) role() string {
 func (r Reason) shortages() string {
 	parts := make([]string, len(r.Short))
 	for i, s := range r.Short {
-		parts[i] = fmt.Sprintf("%s needs %s, %s of %s used (short %s)", s.Resource, s.Need, s.Used, s.Limit, s.Short)
+		kept := ""
+		if s.Kept != "" {
+			kept = " and " + s.Kept + " kept"
+		}
+		parts[i] = fmt.Sprintf("%s needs %s, %s of %s used%s (short %s)", s.Resource, s.Need, s.Used, s.Limit, kept, s.Short)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -27,6 +27,9 @@ func (t *Table) Dim(name string) int {
 // Name returns the name with number dim. It panics when dim was never given out.
 func (t *Table) Name(dim int) string { return t.names[dim] }
 
+// Len is how many numbers were given out.
+func (t *Table) Len() int { return len(t.names) }
+
 // Vector turns a list into a vector. Names the list lacks count 0.
 func (t *Table) Vector(l List) Vector {
 	var v Vector

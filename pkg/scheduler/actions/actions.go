@@ -3,6 +3,7 @@ package actions
 
 import (
 	"github.com/muster-sh/muster/pkg/scheduler/actions/allocate"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/backfill"
 	"github.com/muster-sh/muster/pkg/scheduler/actions/enqueue"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 )
@@ -11,6 +12,7 @@ import (
 func Builtin() map[string]func() engine.Action {
 	return map[string]func() engine.Action{
 		allocate.Name: allocate.New,
+		backfill.Name: backfill.New,
 		enqueue.Name:  enqueue.New,
 	}
 }

@@ -3,6 +3,7 @@ package conf
 
 import (
 	"github.com/muster-sh/muster/pkg/scheduler/actions/allocate"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/backfill"
 	"github.com/muster-sh/muster/pkg/scheduler/actions/enqueue"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/binpack"
@@ -14,7 +15,7 @@ import (
 // Default returns the configuration that holds when the user gives none.
 func Default() engine.Config {
 	return engine.Config{
-		Actions: []engine.Action{enqueue.New(), allocate.New()},
+		Actions: []engine.Action{enqueue.New(), allocate.New(), backfill.New()},
 		Tiers: [][]engine.PluginConfig{
 			{{Name: priority.Name}, {Name: gang.Name}},
 			{{Name: predicates.Name}, {Name: binpack.Name}},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // classStat remembers what one pass over the nodes found for a class. It holds
@@ -58,31 +59,40 @@ func (e *Engine) explain(c *model.Class) *classStat {
 		}
 		s.empty = saturate(s.empty, n.Allocatable.Times(c.Req))
 		for d, want := range c.Req {
-			if want > n.Free.At(d) {
+			switch free := n.Free.At(d); {
+			case want <= free:
+			case want <= resource.Add(free, n.Claimed.At(d)):
+				count[e.World.Resources.Name(d)+" reserved for gangs that waited longer"]++
+			default:
 				count["insufficient "+e.World.Resources.Name(d)]++
 			}
 		}
 	}
+	//muster:anyorder sorted below
 	for cause, nodes := range count {
 		s.tally = append(s.tally, reason.Tally{Cause: cause, Nodes: nodes})
 	}
-	slices.SortFunc(s.tally, func(a, b reason.Tally) int {
-		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Cause, b.Cause))
-	})
+	sortTally(s.tally)
 	return s
 }
 
-// noRoom says why need tasks of class c, as role, have no room.
-func (e *Engine) noRoom(c *model.Class, role string, need int64) reason.Reason {
-	s := e.explain(c)
+func sortTally(tally []reason.Tally) {
+	slices.SortFunc(tally, func(a, b reason.Tally) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Cause, b.Cause))
+	})
+}
+
+// noRoom says why the tasks of a group have no room.
+func (e *Engine) noRoom(gr group) refusal {
+	s, need := e.explain(gr.class), int64(len(gr.tasks))
 	why := reason.Reason{
-		Code: reason.NotEnoughNodes, Role: role, Need: need, Room: s.room,
+		Code: reason.NotEnoughNodes, Role: gr.role, Need: need, Room: s.room,
 		Empty: s.empty, Total: s.total, Nodes: s.tally,
 	}
 	if s.empty < need && s.total > 0 {
 		why.Code = reason.NeverFits
 	}
-	return why
+	return refusal{why: why, wakes: roomWakes | e.tiers.NodeWakes(), short: shortfall{class: gr.class, need: need}}
 }
 
 func saturate(a, b int64) int64 {

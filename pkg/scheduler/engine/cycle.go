@@ -2,11 +2,11 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // Cycle is one run of the engine, as actions see it.
@@ -18,18 +18,9 @@ type Cycle struct {
 	report  Report
 	waiting []*entry // awake, to be tried
 	changed []*entry // whose status may differ from what was last told
-}
-
-// Gangs returns the gangs to try, the first to be served first.
-func (c *Cycle) Gangs() []*model.Gang {
-	gangs := make([]*model.Gang, 0, len(c.waiting))
-	for _, en := range c.waiting {
-		if en.gang.Known {
-			gangs = append(gangs, en.gang)
-		}
-	}
-	slices.SortFunc(gangs, c.engine.tiers.CompareGangs)
-	return gangs
+	lanes   []*lane  // of the action at work
+	serving *lane    // whose turn it is
+	behind  []*entry // refused because of a gang before them
 }
 
 // Awaited reports whether a gang waits for its tasks to be made and has not been told to go ahead.
@@ -38,83 +29,121 @@ func (c *Cycle) Awaited(g *model.Gang) bool {
 	return (phase == model.Pending || phase == "") && g.Counts.Alive() < max(g.Min, 1) && g.Counts.Placed == 0
 }
 
+// Placeable reports whether there are tasks of a gang to be placed.
+func (c *Cycle) Placeable(g *model.Gang) bool { return !c.Awaited(g) }
+
 // Admit tells a gang to go ahead, or refuses it: admission is a trial against
 // the same ledger that placements are charged to. What the gang will need is
 // promised to it, and counts against further promises, until its tasks exist.
-func (c *Cycle) Admit(g *model.Gang) {
-	en := c.engine.entries[g]
-	defer c.quarantine(en, c.World.Mark())
+func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
+	e, en := c.engine, c.engine.entries[g]
+	defer c.quarantine(en, c.World.Mark(), &turn)
 	c.report.Tried++
-	if why, wakes, ok := c.engine.mayRun(g); !ok {
-		c.refuse(en, why, wakes)
-		return
+	if why, wakes, ok := e.mayRun(g); !ok {
+		return c.refuse(en, why, wakes)
 	}
 	need := c.World.Resources.Vector(g.MinResources)
-	if over := c.World.Quota.Exceeded(g.Queue.ID, need, true); over != nil {
-		c.refuse(en, c.engine.overCapability(over), model.QueueRoom|model.QueueChanged)
-		return
+	if over := c.World.Quota.Exceeded(g.Queue.ID, need, e.total, true); over != nil {
+		return c.refuse(en, e.overLimit(over), model.QueueRoom|model.QueueChanged)
 	}
-	if why, ok := c.engine.overCluster(need); !ok {
-		c.refuse(en, why, model.NodeRoom|model.NodeChanged)
-		return
+	vote, why, wakes := e.tiers.VoteOnGang(g, need)
+	if vote == framework.Refuse {
+		return c.refuse(en, why, wakes)
 	}
-	c.engine.promise(en, c.Now)
+	if why, ok := e.overCluster(need); !ok && vote != framework.Permit {
+		return c.refuse(en, why, model.NodeRoom|model.NodeChanged)
+	}
+	e.promise(en, c.Now)
 	en.phase = model.Inqueue
 	c.change(en)
 	c.content(en)
+	return Done
 }
 
-// Try places a gang's minimum whole, and of the rest what fits, or leaves no
-// trace and says why.
-func (c *Cycle) Try(g *model.Gang) {
+// Place gives a gang what it needs next: its minimum, whole or not at all; and of
+// what waits beyond it, what fits, until another queue is to be served before its own.
+func (c *Cycle) Place(g *model.Gang) (turn Turn) {
 	e, en := c.engine, c.engine.entries[g]
 	mark := c.World.Mark()
-	defer c.quarantine(en, mark)
+	defer c.quarantine(en, mark, &turn)
 	if lacks(g) && !nothingToDo(g) && !c.over(en) && !en.impatient {
 		e.timers[en] = c.Now.Add(e.config.PatienceFor)
-		c.content(en)
-		return
+		return c.content(en)
 	}
 	e.unpromise(en)
 	if t, n := g.Stuck(); n > 0 {
-		c.refuse(en, reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}, model.GangChanged)
-		return
+		return c.refuse(en, reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}, model.GangChanged)
 	}
 	if nothingToDo(g) || c.over(en) {
-		c.content(en)
-		return
+		return c.content(en)
 	}
 	c.report.Tried++
-	why, wakes, ok := e.placeMinimum(g)
-	if !ok {
-		c.World.Rollback(mark)
-		c.refuse(en, why, wakes)
-		return
+	if !g.Whole() {
+		return c.placeWhole(en, mark)
 	}
-	why, wakes, ok = e.placeRest(g)
+	return c.placeMore(en, mark)
+}
+
+// placeWhole places a gang's minimum.
+func (c *Cycle) placeWhole(en *entry, mark model.Mark) Turn {
+	e, g := c.engine, en.gang
+	claims := g.Claims
+	if claims != nil {
+		e.setAside(g, nil)
+		mark = c.World.Mark()
+	}
+	no, ok := e.placeMinimum(g)
+	if !ok {
+		e.rollback(mark)
+		return c.refuseFor(en, no, claims)
+	}
+	if claims != nil {
+		c.World.Happened |= model.NodeRoom | model.QueueRoom
+	}
+	c.commit(en, mark)
+	if g.Counts.Waiting > 0 {
+		return More
+	}
+	return c.content(en)
+}
+
+// placeMore places of what waits beyond a minimum what fits.
+func (c *Cycle) placeMore(en *entry, mark model.Mark) Turn {
+	no, yielded := c.engine.placeRest(en.gang, c.yields)
+	placed := len(c.World.Since(mark))
+	c.commit(en, mark)
+	switch {
+	case yielded, no.wakes == 0 && placed > 0 && en.gang.Counts.Waiting > 0:
+		return More // with a sub-group complete, more of its tasks may follow
+	case no.wakes == 0:
+		return c.content(en)
+	default:
+		c.refuseFor(en, no, nil)
+		return Done
+	}
+}
+
+// commit makes what was placed since the mark final.
+func (c *Cycle) commit(en *entry, mark model.Mark) {
 	placed := c.World.Since(mark)
 	for _, t := range placed {
-		c.emit(Bind{UID: t.UID, Name: t.Name, Gang: g.Key, Node: t.On.Name})
+		c.emit(Bind{UID: t.UID, Name: t.Name, Gang: en.gang.Key, Node: t.On.Name})
 	}
 	c.report.Placed += len(placed)
 	c.World.Commit()
 	if len(placed) > 0 {
 		c.change(en)
+		c.World.Happened |= model.TaskPlaced
 	}
-	if ok {
-		c.content(en)
-		return
-	}
-	c.refuse(en, why, wakes)
 }
 
 // quarantine keeps a fault that one gang provokes, in a plugin or here, from
 // stopping all others: what was placed for it is taken back, and it waits until
 // it is changed.
-func (c *Cycle) quarantine(en *entry, mark model.Mark) {
+func (c *Cycle) quarantine(en *entry, mark model.Mark, turn *Turn) {
 	if fault := recover(); fault != nil {
-		c.World.Rollback(mark)
-		c.refuse(en, reason.Reason{Code: reason.Fault, Value: fmt.Sprint(fault)}, model.GangChanged)
+		c.engine.rollback(mark)
+		*turn = c.refuse(en, reason.Reason{Code: reason.Fault, Value: fmt.Sprint(fault)}, model.GangChanged)
 	}
 }
 
@@ -141,23 +170,50 @@ func lacks(g *model.Gang) bool {
 }
 
 // content notes that a gang lacks nothing now; only its own change wakes it.
-func (c *Cycle) content(en *entry) {
+func (c *Cycle) content(en *entry) Turn {
 	if en.why != nil {
 		c.change(en)
+		c.moved(en)
 	}
-	en.why, en.wakes = nil, 0
+	en.why, en.wakes, en.short = nil, 0, shortfall{}
+	delete(c.engine.alarms, en)
+	if en.gang.Claims != nil {
+		c.engine.setAside(en.gang, nil)
+		c.World.Happened |= model.NodeRoom | model.QueueRoom
+	}
+	return Done
 }
 
-func (c *Cycle) refuse(en *entry, why reason.Reason, wakes model.Change) {
-	en.wakes = wakes
+// moved wakes those that stand behind a gang of a strict queue.
+func (c *Cycle) moved(en *entry) {
+	if q := en.gang.Queue; q != nil && q.Strict {
+		c.World.Happened |= model.QueueMoved
+	}
+}
+
+// refuseFor refuses a gang for want of room, and sets room aside when its time has
+// come; claims is what was set aside before.
+func (c *Cycle) refuseFor(en *entry, no refusal, claims []model.Claim) Turn {
+	turn := c.refuse(en, no.why, no.wakes)
+	en.short = no.short
+	c.reserve(en, no, claims)
+	if claims != nil && en.gang.Claims == nil {
+		c.World.Happened |= model.NodeRoom | model.QueueRoom
+	}
+	return turn
+}
+
+func (c *Cycle) refuse(en *entry, why reason.Reason, wakes model.Change) Turn {
+	en.wakes, en.short, en.stale = wakes, shortfall{}, false
 	if en.why != nil && en.why.Equal(why) {
-		return
+		return Refused
 	}
 	if en.why == nil {
 		c.change(en)
 	}
 	en.why = &why
 	c.emit(Refuse{Gang: en.gang.Key, UID: en.gang.UID, Why: why})
+	return Refused
 }
 
 func (c *Cycle) change(en *entry) { c.changed = append(c.changed, en) }
@@ -168,6 +224,7 @@ func (c *Cycle) emit(d Decision) { c.report.Decisions = append(c.report.Decision
 func (c *Cycle) park() {
 	for _, en := range c.waiting {
 		en.wakes &^= model.GangChanged
+		en.awake = false
 		c.engine.parked = append(c.engine.parked, en)
 	}
 }

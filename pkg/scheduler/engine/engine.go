@@ -10,10 +10,12 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
@@ -57,7 +59,14 @@ type Engine struct {
 	adopted map[*model.Task]bool // the tasks in orphans
 	ran     time.Time            // the last Run's
 	timers  map[*entry]time.Time // when patience with a gang ends
-	heap    []candidate          // memory used again from placement to placement
+	alarms  map[*entry]time.Time // when a gang is to be tried whatever happens
+	total   resource.Vector      // what the cluster has for queues, in this run
+	ranking ranking
+	ranked  []*domain // memory used again
+	// stale says that the numbers of some reasons may have changed; they are told anew at retellAt.
+	stale    bool
+	again    bool // another run would try somebody now
+	retellAt time.Time
 }
 
 // New makes an Engine. Its error names everything that is wrong with the configuration.
@@ -99,6 +108,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		entries: map[*model.Gang]*entry{},
 		adopted: map[*model.Task]bool{},
 		timers:  map[*entry]time.Time{},
+		alarms:  map[*entry]time.Time{},
 	}, nil
 }
 
@@ -108,8 +118,11 @@ func (e *Engine) Run(now time.Time) Report {
 	e.ran = now
 	e.filterNewClasses()
 	e.losePatience(now)
+	e.total = append(e.total[:0], e.World.Total...)
+	e.total.Add(e.World.Foreign, -1)
 	c.changed = e.takeChanged()
-	c.waiting = e.wake()
+	e.tiers.Begin(e.World, now)
+	c.waiting = e.wake(now)
 	for _, a := range e.config.Actions {
 		a.Run(c)
 	}
@@ -117,14 +130,15 @@ func (e *Engine) Run(now time.Time) Report {
 	c.park()
 	c.tellStatus()
 	e.World.Commit()
+	e.again = slices.ContainsFunc(e.parked, func(en *entry) bool { return en.wakes&e.World.Happened != 0 })
 	c.report.Parked = len(e.parked)
 	return c.report
 }
 
 // Next returns the next instant at which time alone could change a decision.
 func (e *Engine) Next() (time.Time, bool) {
-	if e.World.Happened != 0 {
-		return e.ran, true // a promise was given back in the last run; who waits for that has not been tried
+	if e.again {
+		return e.ran, true // something in the last run could help one who was tried before it happened
 	}
 	var next time.Time
 	earlier := func(t time.Time) {
@@ -135,6 +149,13 @@ func (e *Engine) Next() (time.Time, bool) {
 	//muster:anyorder a minimum
 	for _, t := range e.timers {
 		earlier(t)
+	}
+	//muster:anyorder a minimum
+	for _, t := range e.alarms {
+		earlier(t)
+	}
+	if e.stale {
+		earlier(e.retellAt)
 	}
 	for _, o := range e.orphans {
 		if o.told || o.task.Bucket != model.Waiting {
@@ -151,5 +172,9 @@ func (e *Engine) Explain(gang string) (reason.Reason, bool) {
 	if g == nil || e.entries[g] == nil || e.entries[g].why == nil {
 		return reason.Reason{}, false
 	}
-	return *e.entries[g].why, true
+	en := e.entries[g]
+	if en.stale && g.Known {
+		en.why = new(e.reconsider(g, *en.why))
+	}
+	return *en.why, true
 }

@@ -234,11 +234,11 @@ func TestAConfigurationNamesAllItsFaults(t *testing.T) {
 	config := conf.Default()
 	config.PatienceFor = -1
 	config.Tiers = append(config.Tiers, []engine.PluginConfig{
-		{Name: "nosuch"},
+		{Name: "binpak"},
 		{Name: "binpack", Args: map[string]any{"binpack.cpu": "x", "weight": "1"}},
 	})
 	_, err := engine.New(config, plugins.Builtin())
-	want := `tier 3: plugin "nosuch" is unknown; there are binpack, gang, predicates, priority
+	want := `tier 3: plugin "binpak" is unknown; did you mean "binpack"?
 tier 3: plugin "binpack": argument binpack.cpu is "x": give a whole number of 0 or more
 argument "weight" is unknown; there are binpack.cpu, binpack.resources, binpack.weight
 patienceFor -1ns, orphansAfter 0s: a duration can't be negative`

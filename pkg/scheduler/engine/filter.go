@@ -40,6 +40,7 @@ func (e *Engine) filterNewClasses() {
 	e.World.NewClasses = nil
 	for _, c := range fresh {
 		c.Causes = make([]uint16, len(e.World.Nodes()))
+		c.Ratings = nil
 		e.filter(c, e.World.Nodes()...)
 	}
 }
@@ -54,7 +55,7 @@ func (e *Engine) refilter(n *model.Node) {
 }
 
 func (e *Engine) filter(c *model.Class, nodes ...*model.Node) {
-	fits := e.tiers.FilterNodes(c)
+	fits, rate := e.tiers.FilterNodes(c), e.tiers.RateNodes(c)
 	for _, n := range nodes {
 		for len(c.Causes) <= int(n.ID) {
 			c.Causes = append(c.Causes, e.causes.of(gone))
@@ -65,6 +66,12 @@ func (e *Engine) filter(c *model.Class, nodes ...*model.Node) {
 			cause = gone
 		case ok:
 			cause = ""
+		}
+		for rate != nil && len(c.Ratings) <= int(n.ID) {
+			c.Ratings = append(c.Ratings, 0)
+		}
+		if rate != nil && n.Known {
+			c.Ratings[n.ID] = rate(n)
 		}
 		c.Causes[n.ID] = 0
 		if cause != "" {

@@ -15,6 +15,9 @@ type entry struct {
 	wakes model.Change   // what could lift the refusal
 	last  Status         // as last reported
 	phase model.Phase
+	awake bool      // to be tried in this run
+	stale bool      // the numbers of why may have changed
+	short shortfall // what must be so before another attempt makes sense
 	// impatient is set when no further task came for too long; see Config.PatienceFor.
 	impatient bool
 }
@@ -48,26 +51,62 @@ func (e *Engine) takeChanged() []*entry {
 func (e *Engine) forget(en *entry) {
 	delete(e.entries, en.gang)
 	delete(e.timers, en)
+	delete(e.alarms, en)
 	e.parked = slices.DeleteFunc(e.parked, func(p *entry) bool { return p == en })
 }
 
 // wake returns the gangs to try: those that changed, and those asleep for a
 // reason that may be gone.
-func (e *Engine) wake() []*entry {
+func (e *Engine) wake(now time.Time) []*entry {
 	happened := e.World.Happened
 	e.World.Happened = 0
+	retell := e.stale && !now.Before(e.retellAt)
+	if retell {
+		e.stale = false
+	}
 	var awake []*entry
 	asleep := e.parked[:0]
 	for _, en := range e.parked {
-		if en.wakes&(happened|model.GangChanged) != 0 {
+		hit := en.wakes & (happened | model.GangChanged)
+		switch {
+		case hit == 0 && !(retell && en.stale):
+		case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !retell && e.stillShort(en):
+			e.markStale(en, now)
+		default:
+			en.awake = true
 			awake = append(awake, en)
-		} else {
-			asleep = append(asleep, en)
+			continue
 		}
+		asleep = append(asleep, en)
 	}
 	clear(e.parked[len(asleep):])
 	e.parked = asleep
 	return awake
+}
+
+// retellAfter is how long the numbers of a reason may lag behind when an attempt
+// would only tell other numbers: on a busy cluster they change with every pod
+// that ends, for all who wait. Explain is never behind.
+const retellAfter = 5 * time.Second
+
+// markStale notes that the numbers of an entry's reason may have changed.
+func (e *Engine) markStale(en *entry, now time.Time) {
+	en.stale = true
+	if !e.stale {
+		e.stale, e.retellAt = true, now.Add(retellAfter)
+	}
+}
+
+// stillShort reports whether what a gang was refused for is still so, without an attempt.
+func (e *Engine) stillShort(en *entry) bool {
+	g, s := en.gang, en.short
+	if g.Claims != nil || !g.Known {
+		return false
+	}
+	if s.class != nil {
+		return s.class.Alive() && e.stat(s.class).room < s.need
+	}
+	return s.queue != nil && !e.World.Quota.Fits(g.Queue.ID, s.queue, e.total)
 }
 
 // promise holds the gang's minResources in its queue until its tasks exist, or
@@ -93,4 +132,24 @@ func (e *Engine) losePatience(now time.Time) {
 			en.wakes |= model.GangChanged
 		}
 	}
+	//muster:anyorder each for itself
+	for en, at := range e.alarms {
+		if !now.Before(at) {
+			delete(e.alarms, en)
+			en.wakes |= model.GangChanged
+		}
+	}
+}
+
+// reconsider returns why a gang waits as things are now, by an attempt that leaves no trace.
+func (e *Engine) reconsider(g *model.Gang, last reason.Reason) reason.Reason {
+	mark := e.World.Mark()
+	defer e.rollback(mark)
+	if g.Whole() {
+		return last
+	}
+	if no, ok := e.placeMinimum(g); !ok {
+		return no.why
+	}
+	return last
 }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -71,11 +73,20 @@ func confirmed(g *model.Gang) bool {
 	return done > 0 && done >= g.Min
 }
 
-// overCapability words the ceilings that a queue would break.
-func (e *Engine) overCapability(over []quota.Over) reason.Reason {
-	why := reason.Reason{Code: reason.QueueCapability, Kind: "Queue", Object: e.World.Queues()[over[0].Queue].Name}
+// overLimit words the ceilings that a queue would break.
+func (e *Engine) overLimit(over []quota.Over) reason.Reason {
+	why := reason.Reason{Code: reason.QueueCapability, Kind: "Queue"}
+	if over[0].Queue != quota.None {
+		why.Object = e.World.Queues()[over[0].Queue].Name
+	}
 	for _, o := range over {
-		why.Short = append(why.Short, shortage(e.World.Resources.Name(o.Dim), o.Need, o.Used, o.Limit))
+		name := e.World.Resources.Name(o.Dim)
+		short := shortage(name, o.Need, resource.Add(o.Used, o.Kept), o.Limit)
+		if o.Kept > 0 {
+			why.Code = reason.QueueGuarantee
+			short.Used, short.Kept = resource.Format(name, o.Used), resource.Format(name, o.Kept)
+		}
+		why.Short = append(why.Short, short)
 	}
 	slices.SortFunc(why.Short, func(a, b reason.Shortage) int { return cmp.Compare(a.Resource, b.Resource) })
 	return why
@@ -111,5 +122,85 @@ func shortage(name string, need, used, limit int64) reason.Shortage {
 		Used:     resource.Format(name, used),
 		Limit:    resource.Format(name, limit),
 		Short:    resource.Format(name, resource.Add(resource.Add(used, need), -limit)),
+	}
+}
+
+// QueueUse is what a queue uses and is entitled to. It is made from the ledger on demand.
+type QueueUse struct {
+	Name     string
+	Known    bool
+	Weight   int64
+	Share    quota.Share // of its deserved part
+	Sums     []Sum
+	Phases   map[model.Phase]int // gangs by phase
+	Reserved []string            // nodes on which room is set aside for its gangs, by name
+}
+
+// Sum is one resource of a queue and those below it. Capability and Deserved are -1 when there are none.
+type Sum struct {
+	Resource                        string
+	Used, Wanted, Promised, Set     int64 // by tasks with a node, by tasks that wait, to gangs without tasks, aside
+	Guarantee, Deserved, Capability int64
+}
+
+// Queues tells what every queue uses, in order of arrival.
+func (e *Engine) Queues() []QueueUse {
+	uses := make([]QueueUse, len(e.World.Queues()))
+	for i, q := range e.World.Queues() {
+		uses[i] = e.use(q)
+	}
+	//muster:anyorder a count
+	for g, en := range e.entries {
+		if g.Queue != nil {
+			uses[g.Queue.ID].Phases[en.phase]++
+		}
+	}
+	e.reserved(uses)
+	return uses
+}
+
+func (e *Engine) use(q *model.Queue) QueueUse {
+	tree := &e.World.Quota
+	terms, deserved := tree.Terms(q.ID), e.tiers.Deserved(q)
+	use := QueueUse{Name: q.Name, Known: q.Known, Weight: max(terms.Weight, 1), Phases: map[model.Phase]int{}}
+	used := tree.Used(q.ID)
+	if e.tiers.Divides() {
+		use.Share = quota.ShareOf(used, deserved, func(int) bool { return true })
+	}
+	for d := range e.World.Resources.Len() {
+		s := Sum{
+			Resource: e.World.Resources.Name(d), Used: used.At(d), Wanted: tree.Wanted(q.ID).At(d),
+			Promised: tree.Held(q.ID).At(d), Set: tree.Reserved(q.ID).At(d),
+			Guarantee: terms.Guarantee.At(d), Deserved: -1, Capability: -1,
+		}
+		if limit := terms.Capability.At(d); limit != math.MaxInt64 {
+			s.Capability = limit
+		}
+		if e.tiers.Divides() {
+			s.Deserved = deserved.At(d)
+		}
+		if s != (Sum{Resource: s.Resource, Deserved: s.Deserved, Capability: -1}) || s.Deserved > 0 {
+			use.Sums = append(use.Sums, s)
+		}
+	}
+	return use
+}
+
+// reserved lists the nodes with room set aside for the gangs of each queue.
+func (e *Engine) reserved(uses []QueueUse) {
+	names := make([]map[string]bool, len(uses))
+	//muster:anyorder sorted below
+	for g := range e.entries {
+		for _, c := range g.Claims {
+			if names[g.Queue.ID] == nil {
+				names[g.Queue.ID] = map[string]bool{}
+			}
+			names[g.Queue.ID][c.Node.Name] = true
+		}
+	}
+	for i, nodes := range names {
+		if nodes != nil {
+			uses[i].Reserved = slices.Sorted(maps.Keys(nodes))
+		}
 	}
 }

@@ -2,23 +2,32 @@ package engine
 
 import (
 	"cmp"
-	"iter"
 	"slices"
-	"sort"
 
 	"github.com/muster-sh/muster/pkg/model"
-	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
-// group is the waiting tasks of one role and class: what fits one fits all.
-type group struct {
-	class *model.Class
-	role  string
-	tasks []*model.Task
-	room  int64
+// refusal is why a gang was not placed, and what is worth remembering of the attempt.
+type refusal struct {
+	why    reason.Reason
+	wakes  model.Change
+	short  shortfall
+	groups []group // what it lacks
 }
+
+// shortfall is what must be so before a refused gang is worth another attempt:
+// room for Need tasks of a class, or for an amount in its queue. The zero value
+// says nothing.
+type shortfall struct {
+	class *model.Class
+	need  int64
+	queue resource.Vector
+}
+
+// roomWakes is what could give room on nodes.
+const roomWakes = model.NodeRoom | model.NodeChanged
 
 // mayRun asks everything about a gang that does not depend on nodes.
 func (e *Engine) mayRun(g *model.Gang) (reason.Reason, model.Change, bool) {
@@ -62,145 +71,131 @@ func badParent(q *model.Queue, remedy string) reason.Reason {
 
 // placeMinimum places what a gang lacks to be whole, all of it or, on false,
 // only a part that the caller must roll back.
-func (e *Engine) placeMinimum(g *model.Gang) (reason.Reason, model.Change, bool) {
+func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 	if why, wakes, ok := e.mayRun(g); !ok {
-		return why, wakes, false
+		return refusal{why: why, wakes: wakes}, false
 	}
 	if why, wakes, ok := e.tiers.AdmitGang(g); !ok {
-		return why, wakes, false
+		return refusal{why: why, wakes: wakes}, false
 	}
-	groups := groupsOf(e.missing(g))
+	groups := e.groupsOf(e.missing(g))
+	mark := e.World.Mark()
+	no, ok := e.placeGroups(g, groups)
+	if ok {
+		if g.Whole() {
+			return refusal{}, true
+		}
+		return refusal{why: reason.Reason{Code: reason.NotEnoughTasks, Need: int64(g.Min), Have: int64(g.Counts.Held())}, wakes: model.GangChanged}, false
+	}
+	e.rollback(mark)
+	if e.appeal(g) {
+		return refusal{}, true
+	}
+	no.groups = groups
+	return no, false
+}
+
+// placeGroups places all tasks of all groups, or says why that can't be.
+func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
 	var need resource.Vector
-	for _, gr := range groups {
+	for i := range groups {
+		gr := &groups[i]
 		if gr.class.Shape.Problem != nil {
-			return *gr.class.Shape.Problem, model.GangChanged, false
+			return refusal{why: *gr.class.Shape.Problem, wakes: model.GangChanged}, false
 		}
 		need.Add(gr.class.Req, int64(len(gr.tasks)))
 	}
-	if over := e.World.Quota.Exceeded(g.Queue.ID, need, false); over != nil {
-		return e.overCapability(over), model.QueueRoom | model.QueueChanged, false
+	if over := e.World.Quota.Exceeded(g.Queue.ID, need, e.total, false); over != nil {
+		return refusal{why: e.overLimit(over), wakes: model.QueueRoom | model.QueueChanged, short: shortfall{queue: need}}, false
 	}
-	wakes := model.NodeRoom | model.NodeChanged | e.tiers.NodeWakes()
+	if len(groups) == 1 {
+		return e.placeGroup(groups[0])
+	}
 	for i := range groups {
 		gr := &groups[i]
-		gr.room = e.stat(gr.class).room
-		if gr.room < int64(len(gr.tasks)) {
-			return e.noRoom(gr.class, gr.role, int64(len(gr.tasks))), wakes, false
+		if gr.room = e.stat(gr.class).room; gr.room < int64(len(gr.tasks)) {
+			return e.noRoom(*gr), false
 		}
 	}
 	// The scarcest class chooses first: it has the fewest other places to go.
 	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(a.room, b.room) })
 	for _, gr := range groups {
+		if no, ok := e.placeGroup(gr); !ok {
+			no.short = shortfall{} // what counts is what the others of its gang left
+			return no, false
+		}
+	}
+	return refusal{}, true
+}
+
+// placeGroup places all tasks of a group, or says why that can't be.
+func (e *Engine) placeGroup(gr group) (refusal, bool) {
+	mark := e.World.Mark()
+	placed, no := e.place(gr, nil)
+	if placed == len(gr.tasks) {
+		return refusal{}, true
+	}
+	e.rollback(mark)
+	if no.why.Code != "" {
+		return no, false
+	}
+	return e.noRoom(gr), false
+}
+
+// placeRest places what waits beyond a minimum, unit by unit, until yields says
+// that another queue's turn has come. It returns the first reason why one found no
+// room; no reason, when all did.
+func (e *Engine) placeRest(g *model.Gang, yields func() bool) (no refusal, yielded bool) {
+	if why, wakes, ok := e.mayRun(g); !ok {
+		return refusal{why: why, wakes: wakes}, false
+	}
+	for _, u := range e.units(g) {
+		again, more := e.placeUnit(g, u, yields)
+		if more {
+			return no, true
+		}
+		if again.wakes != 0 {
+			if no.wakes == 0 {
+				no = again
+			}
+			no.wakes |= again.wakes
+		}
+	}
+	return no, false
+}
+
+// placeUnit places tasks beyond a minimum: a sub-group whole, others each for
+// itself, with a chance to yield before each.
+func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, bool) {
+	if u.whole {
 		mark := e.World.Mark()
-		if e.place(gr.class, gr.tasks) < len(gr.tasks) {
-			e.World.Rollback(mark) // what counts is what the others of its gang left
-			return e.noRoom(gr.class, gr.role, int64(len(gr.tasks))), wakes, false
+		no, ok := e.placeGroups(g, u.groups)
+		if !ok {
+			e.rollback(mark)
 		}
+		return no, ok && yields()
 	}
-	if !g.Whole() {
-		return reason.Reason{Code: reason.NotEnoughTasks, Need: int64(g.Min), Have: int64(g.Counts.Held())}, model.GangChanged, false
+	gr := u.groups[0]
+	if gr.class.Shape.Problem != nil {
+		return refusal{why: *gr.class.Shape.Problem, wakes: model.GangChanged}, false
 	}
-	return reason.Reason{}, 0, true
-}
-
-// placeRest places what waits beyond a minimum that was just placed, each task for itself.
-// It returns the first reason why one found no room.
-func (e *Engine) placeRest(g *model.Gang) (reason.Reason, model.Change, bool) {
-	if g.Counts.Waiting == 0 {
-		return reason.Reason{}, 0, true
-	}
-	rest := slices.SortedFunc(waiting(g), e.tiers.CompareTasks)
-	var why reason.Reason
-	var wakes model.Change
-	for _, gr := range groupsOf(rest) {
-		if gr.class.Shape.Problem != nil {
-			why, wakes = *gr.class.Shape.Problem, wakes|model.GangChanged
-			continue
+	yielded := false
+	placed, no := e.place(gr, func(int) bool {
+		if yields() {
+			yielded = true
+			return false
 		}
-		allowed := e.allowed(g.Queue.ID, gr)
-		placed := e.place(gr.class, gr.tasks[:allowed])
-		first := why.Code == ""
-		switch {
-		case placed < allowed:
-			wakes |= model.NodeRoom | model.NodeChanged | e.tiers.NodeWakes()
-			if first {
-				why = e.noRoom(gr.class, gr.role, int64(len(gr.tasks)-placed))
-			}
-		case allowed < len(gr.tasks):
-			wakes |= model.QueueRoom | model.QueueChanged
-			if first {
-				why = e.overCapability(e.World.Quota.Exceeded(g.Queue.ID, gr.class.Req, false))
-			}
-		}
-	}
-	return why, wakes, wakes == 0
-}
-
-// allowed returns how many tasks of a group the queue's ceilings let in.
-func (e *Engine) allowed(queue quota.ID, gr group) int {
-	return sort.Search(len(gr.tasks), func(i int) bool {
-		return !e.World.Quota.Fits(queue, times(gr.class.Req, i+1))
+		return e.World.Quota.Fits(g.Queue.ID, gr.class.Req, e.total)
 	})
-}
-
-// missing picks the waiting tasks that a gang lacks to be whole: first those of
-// roles below their own minimum, then others, in the order of the plugins.
-func (e *Engine) missing(g *model.Gang) []*model.Task {
-	lack := g.Min - g.Counts.Held()
-	roleLack := make(map[string]int32, len(g.Roles))
-	short := false
-	for i := range g.Roles {
-		r := &g.Roles[i]
-		roleLack[r.Name] = r.Min - r.Held()
-		short = short || roleLack[r.Name] > 0
+	left := gr.tasks[placed:]
+	switch {
+	case yielded || len(left) == 0:
+		return refusal{}, yielded && len(left) > 0
+	case no.why.Code != "":
+		return no, false
 	}
-	if lack <= 0 && !short {
-		return nil
+	if over := e.World.Quota.Exceeded(g.Queue.ID, gr.class.Req, e.total, false); over != nil {
+		return refusal{why: e.overLimit(over), wakes: model.QueueRoom | model.QueueChanged, short: shortfall{queue: gr.class.Req}}, false
 	}
-	all := slices.SortedFunc(waiting(g), e.tiers.CompareTasks)
-	picked := make([]*model.Task, 0, len(all))
-	var others []*model.Task
-	for _, t := range all {
-		if roleLack[t.Role] > 0 {
-			roleLack[t.Role]--
-			picked = append(picked, t)
-		} else {
-			others = append(others, t)
-		}
-	}
-	if more := int(lack) - len(picked); more > 0 {
-		picked = append(picked, others[:min(more, len(others))]...)
-	}
-	return picked
-}
-
-// waiting yields the tasks of a gang that could be placed now.
-func waiting(g *model.Gang) iter.Seq[*model.Task] {
-	return func(yield func(*model.Task) bool) {
-		for _, t := range g.Tasks {
-			if t.Bucket == model.Waiting && !yield(t) {
-				return
-			}
-		}
-	}
-}
-
-// group sorts tasks by role and class, in the order in which those first appear.
-func groupsOf(tasks []*model.Task) []group {
-	var groups []group
-	for _, t := range tasks {
-		i := slices.IndexFunc(groups, func(g group) bool { return g.class == t.Class && g.role == t.Role })
-		if i < 0 {
-			i = len(groups)
-			groups = append(groups, group{class: t.Class, role: t.Role})
-		}
-		groups[i].tasks = append(groups[i].tasks, t)
-	}
-	return groups
-}
-
-func times(v resource.Vector, n int) resource.Vector {
-	var sum resource.Vector
-	sum.Add(v, int64(n))
-	return sum
+	return e.noRoom(group{class: gr.class, role: gr.role, kind: gr.kind, tasks: left}), false
 }

@@ -229,7 +229,7 @@ func TestWhatAGangAsksThatCanNotBeCheckedIsSaid(t *testing.T) {
 		"a hard topology": {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{Mode: "hard"}}, "spec.networkTopology"},
 		"hard by default": {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{}}, "spec.networkTopology"},
 		"a soft one":      {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{Mode: "soft"}}, ""},
-		"rules for parts": {schedulingv1beta1.PodGroupSpec{SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{{Name: "a"}}}, "spec.subGroupPolicy"},
+		"rules for parts": {schedulingv1beta1.PodGroupSpec{SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{{Name: "a"}}}, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
 )
 
 // PodGroup reads a PodGroup whose priority class has the given value.
@@ -30,7 +33,9 @@ func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
 	}
 	for _, p := range pg.Spec.SubGroupPolicy {
 		g.SubGroups = append(g.SubGroups, subGroup(p))
-		g.Problem = unchecked("spec.subGroupPolicy", "use minTaskMember")
+		if _, err := metav1.LabelSelectorAsSelector(p.LabelSelector); err != nil {
+			g.Problem = &reason.Reason{Code: reason.Invalid, Field: "spec.subGroupPolicy[" + p.Name + "].labelSelector", Value: err.Error(), Remedy: "correct it"}
+		}
 	}
 	if pg.Spec.MinResources != nil {
 		g.MinResources = Resources(*pg.Spec.MinResources)

@@ -4,17 +4,21 @@ package plugins
 import (
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/binpack"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/capacity"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/proportion"
 )
 
 // Builtin returns a fresh registry, so that a caller may add its own plugins.
 func Builtin() framework.Registry {
 	return framework.Registry{
 		binpack.Name:    binpack.New,
+		capacity.Name:   capacity.New,
 		gang.Name:       gang.New,
 		predicates.Name: predicates.New,
 		priority.Name:   priority.New,
+		proportion.Name: proportion.New,
 	}
 }

@@ -1,4 +1,5 @@
-// Package allocate places gangs, each whole or not at all, in order.
+// Package allocate places gangs, each whole or not at all, in order: queue by
+// queue as their shares demand, and within a queue as plugins order its gangs.
 package allocate
 
 import "github.com/muster-sh/muster/pkg/scheduler/engine"
@@ -15,10 +16,4 @@ func New() engine.Action { return action{} }
 
 func (action) Name() string { return Name }
 
-func (action) Run(c *engine.Cycle) {
-	for _, g := range c.Gangs() {
-		if !c.Awaited(g) {
-			c.Try(g)
-		}
-	}
-}
+func (action) Run(c *engine.Cycle) { c.Serve(c.Placeable, c.Place) }

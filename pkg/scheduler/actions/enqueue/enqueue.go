@@ -16,10 +16,4 @@ func New() engine.Action { return action{} }
 
 func (action) Name() string { return Name }
 
-func (action) Run(c *engine.Cycle) {
-	for _, g := range c.Gangs() {
-		if c.Awaited(g) {
-			c.Admit(g)
-		}
-	}
-}
+func (action) Run(c *engine.Cycle) { c.Serve(c.Awaited, c.Admit) }

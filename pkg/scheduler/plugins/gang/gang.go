@@ -19,7 +19,9 @@ var (
 )
 
 // New makes the plugin. It has no arguments.
-func New(framework.Args, framework.Env) (framework.Plugin, error) { return plugin{}, nil }
+func New(args framework.Args, _ framework.Env) (framework.Plugin, error) {
+	return plugin{}, args.Read().Err()
+}
 
 func (plugin) Name() string { return Name }
 
@@ -44,6 +46,9 @@ func (plugin) AdmitGang(g *model.Gang) (reason.Reason, bool) {
 			return why, false
 		}
 	}
+	if why, ok := enoughParts(g); !ok {
+		return why, false
+	}
 	return enough(g.Counts, g.Min, "")
 }
 
@@ -57,4 +62,20 @@ func enough(n model.Counts, least int32, role string) (reason.Reason, bool) {
 		why.Code = reason.Gated
 	}
 	return why, false
+}
+
+// enoughParts wants enough tasks for as many sub-groups as the gang needs.
+func enoughParts(g *model.Gang) (reason.Reason, bool) {
+	whole := make([]int64, len(g.SubGroups))
+	for _, p := range g.Parts() {
+		if p.Alive >= g.SubGroups[p.Policy].Size {
+			whole[p.Policy]++
+		}
+	}
+	for i, s := range g.SubGroups {
+		if whole[i] < int64(s.Least) {
+			return reason.Reason{Code: reason.NotEnoughParts, Role: s.Name, Need: int64(s.Least), Have: whole[i]}, false
+		}
+	}
+	return reason.Reason{}, true
 }

@@ -20,7 +20,9 @@ var (
 )
 
 // New makes the plugin. It has no arguments.
-func New(framework.Args, framework.Env) (framework.Plugin, error) { return plugin{}, nil }
+func New(args framework.Args, _ framework.Env) (framework.Plugin, error) {
+	return plugin{}, args.Read().Err()
+}
 
 func (plugin) Name() string { return Name }
 

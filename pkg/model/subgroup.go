@@ -1,0 +1,113 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Part is one sub-group of a gang: tasks that a policy's selector matches and
+// whose labels agree.
+type Part struct {
+	Policy int    // index into GangSpec.SubGroups
+	Name   string // the values of the labels it is divided by, joined; empty when there are none
+	Tasks  []*Task
+	Held   int32 // tasks that have a node or did their work
+	Alive  int32 // tasks that could still count
+}
+
+// Parts divides a gang's tasks into sub-groups, in order of policy and of first
+// arrival. A task belongs to the first policy that matches it, and to no part
+// when none does.
+func (g *Gang) Parts() []Part {
+	if len(g.SubGroups) == 0 {
+		return nil
+	}
+	var parts []Part
+	for policy, s := range g.SubGroups {
+		first := len(parts)
+		for _, t := range g.Tasks {
+			if g.policyOf(t) != policy || t.Bucket == Over && t.Ended == Failed || t.Bucket == Releasing {
+				continue
+			}
+			name := t.values(s.By)
+			i := slices.IndexFunc(parts[first:], func(p Part) bool { return p.Name == name })
+			if i < 0 {
+				i = len(parts) - first
+				parts = append(parts, Part{Policy: policy, Name: name})
+			}
+			p := &parts[first+i]
+			p.Tasks = append(p.Tasks, t)
+			p.Alive++
+			if t.Bucket == Assumed || t.Bucket == Bound || t.Bucket == Over {
+				p.Held++
+			}
+		}
+	}
+	return parts
+}
+
+// policyOf returns which sub-group policy t falls under, -1 for none.
+func (g *Gang) policyOf(t *Task) int {
+	for i, selects := range g.selectors {
+		if selects.Matches(t.labels()) {
+			return i
+		}
+	}
+	return -1
+}
+
+// whole reports whether enough sub-groups of each policy have all their tasks.
+func (g *Gang) wholeParts() bool {
+	if len(g.SubGroups) == 0 {
+		return true
+	}
+	complete := make([]int32, len(g.SubGroups))
+	for _, p := range g.Parts() {
+		if p.Held >= g.SubGroups[p.Policy].Size {
+			complete[p.Policy]++
+		}
+	}
+	for i, s := range g.SubGroups {
+		if complete[i] < s.Least {
+			return false
+		}
+	}
+	return true
+}
+
+// selectorsOf reads the selectors of sub-groups. One that can't be read matches
+// nothing; the gang carries a Problem that says so.
+func selectorsOf(groups []SubGroup) []labels.Selector {
+	var selectors []labels.Selector
+	for _, s := range groups {
+		selector := labels.Everything()
+		if s.Selector != nil {
+			parsed, err := metav1.LabelSelectorAsSelector(s.Selector)
+			if err != nil {
+				parsed = labels.Nothing()
+			}
+			selector = parsed
+		}
+		selectors = append(selectors, selector)
+	}
+	return selectors
+}
+
+func (t *Task) labels() labels.Set {
+	if t.Pod == nil {
+		return nil
+	}
+	return t.Pod.Labels
+}
+
+// values joins the values of some of the task's labels.
+func (t *Task) values(keys []string) string {
+	values := make([]string, len(keys))
+	for i, key := range keys {
+		values[i] = t.labels()[key]
+	}
+	return strings.Join(values, "/")
+}

@@ -1,0 +1,91 @@
+package quota
+
+import "github.com/muster-sh/muster/pkg/resource"
+
+// Over is one ceiling that a request would break: of a queue, or, when Queue is
+// None, of what the cluster has.
+type Over struct {
+	Queue ID
+	Dim   int
+	// Need is asked for; Used is taken, Kept is guaranteed to others and not
+	// used, Limit is the ceiling.
+	Need, Used, Kept, Limit int64
+}
+
+// Exceeded lists the ceilings that v more in queue id would break: those of the
+// lowest queue that has any, in order of dimension. total is what the cluster has
+// for all queues. With promised, room that is promised to others counts as used.
+//
+// What is guaranteed to a queue is no room for others, used or not. Within its
+// guarantee a queue takes nothing more of those above it. Whether the cluster has
+// room is not asked here, except for what guarantees keep of it.
+func (t *Tree) Exceeded(id ID, v, total resource.Vector, promised bool) []Over {
+	for at := id; ; at = t.accounts[at].parent {
+		var over []Over
+		for d, need := range v {
+			if o, broken := t.check(ask{id, d, need, total.At(d), promised}, at); broken {
+				over = append(over, o)
+			}
+		}
+		if over != nil || at == None {
+			return over
+		}
+	}
+}
+
+// Fits reports whether v more in queue id breaks no ceiling. It allocates nothing.
+func (t *Tree) Fits(id ID, v, total resource.Vector) bool {
+	for at := id; ; at = t.accounts[at].parent {
+		for d, need := range v {
+			if _, broken := t.check(ask{id, d, need, total.At(d), false}, at); broken {
+				return false
+			}
+		}
+		if at == None {
+			return true
+		}
+	}
+}
+
+// ask is a request for one resource in one queue.
+type ask struct {
+	queue       ID
+	dim         int
+	need, total int64 // total: what the cluster has
+	promised    bool  // what is promised to others counts as used
+}
+
+// check asks whether a request breaks the ceiling of at, which is its queue or above it.
+func (t *Tree) check(q ask, at ID) (Over, bool) {
+	dim, need := q.dim, q.need
+	if need <= 0 {
+		return Over{}, false
+	}
+	a := t.at(at)
+	limit := a.terms.Capability.At(dim)
+	if at == None {
+		limit = q.total
+	}
+	grown := need // by how much the claims right below at grow
+	for below := q.queue; below != at; below = t.accounts[below].parent {
+		b := &t.accounts[below]
+		grown = max(b.terms.Guarantee.At(dim), resource.Add(b.claimed(dim), grown)) - b.claim(dim)
+	}
+	used := a.taken(dim)
+	if q.promised {
+		used = resource.Add(used, a.held.At(dim))
+	}
+	// Of what is claimed here, the part that nobody uses is kept for guarantees;
+	// need itself may draw on some of it.
+	kept := max(0, a.claimed(dim)-a.taken(dim)-(need-grown))
+	if grown <= 0 {
+		kept = 0 // drawn from its own guarantee, which others' guarantees can't narrow
+	}
+	if at == None && kept == 0 {
+		return Over{}, false // whether there is room is for the nodes to say
+	}
+	if resource.Add(resource.Add(used, kept), need) <= limit {
+		return Over{}, false
+	}
+	return Over{Queue: at, Dim: dim, Need: need, Used: used, Kept: kept, Limit: limit}, true
+}

@@ -1,0 +1,129 @@
+package quota
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// Standing compares queues by how much of their part they use.
+type Standing struct {
+	Tree  *Tree
+	Total resource.Vector           // what there is
+	Part  func(ID) Limit            // a queue's part; what it does not name it has no part of
+	First func(ID) (priority int32) // queues of higher priority go first
+}
+
+// Compare says which of two queues is served first: negative when a is. Queues in
+// different branches are compared by the branches, where those part. Who has its
+// part already comes after all who lack theirs; then priority decides, then who
+// uses less of its part, then who uses less of everything.
+func (s Standing) Compare(a, b ID) int {
+	a, b = s.Tree.Siblings(a, b)
+	if a == b {
+		return 0
+	}
+	overA, overB := s.Over(a), s.Over(b)
+	switch {
+	case overA && !overB:
+		return 1
+	case overB && !overA:
+		return -1
+	}
+	return cmp.Or(
+		cmp.Compare(s.First(b), s.First(a)),
+		s.Share(a).Cmp(s.Share(b)),
+		s.whole(a).Cmp(s.whole(b)),
+	)
+}
+
+// Over reports whether more of what a queue waits for would be borrowed: it has
+// its part of some of that already.
+func (s Standing) Over(id ID) bool {
+	part, used, wanted := s.Part(id), s.Tree.Used(id), s.Tree.Wanted(id)
+	named := false
+	for d := range max(len(part.Named), len(wanted)) {
+		if !part.Has(d) {
+			continue
+		}
+		named = true
+		if wanted.At(d) > 0 && used.At(d) >= part.Amount.At(d) {
+			return true
+		}
+	}
+	return !named
+}
+
+// Share is how much of its part a queue uses, in the resource where that is most.
+func (s Standing) Share(id ID) Share {
+	part := s.Part(id)
+	return ShareOf(s.Tree.Used(id), part.Amount, part.Has)
+}
+
+func (s Standing) whole(id ID) Share {
+	return ShareOf(s.Tree.Used(id), s.Total, func(int) bool { return true })
+}
+
+// Everything makes a limit that names every resource of v.
+func Everything(v resource.Vector) Limit {
+	named := make([]bool, len(v))
+	for d := range named {
+		named[d] = true
+	}
+	return Limit{Amount: v, Named: named}
+}
+
+// Parts computes every queue's part as it says itself: what it deserves, at least
+// its guarantee, at most its ceiling. A queue that says nothing of a resource has
+// what those below it have together.
+func (t *Tree) Parts() []Limit {
+	parts := make([]Limit, len(t.accounts))
+	children := make([][]ID, len(t.accounts)+1)
+	for i := range t.accounts {
+		children[t.accounts[i].parent+1] = append(children[t.accounts[i].parent+1], ID(i))
+	}
+	for _, id := range children[0] {
+		t.part(id, children, parts)
+	}
+	return parts
+}
+
+func (t *Tree) part(id ID, children [][]ID, parts []Limit) {
+	terms := t.accounts[id].terms
+	var below Limit
+	dims := max(len(terms.Deserved.Named), len(terms.Guarantee))
+	for _, child := range children[id+1] {
+		t.part(child, children, parts)
+		dims = max(dims, len(parts[child].Named))
+		for d := range parts[child].Named {
+			if parts[child].Has(d) {
+				below.set(d, resource.Add(below.Amount.At(d), parts[child].Amount.At(d)))
+			}
+		}
+	}
+	for d := range dims {
+		amount, named := below.Amount.At(d), below.Has(d)
+		if terms.Deserved.Has(d) {
+			amount, named = terms.Deserved.Amount.At(d), true
+		}
+		if g := terms.Guarantee.At(d); g > 0 {
+			amount, named = max(amount, g), true
+		}
+		if limit := terms.Capability.At(d); named && limit != math.MaxInt64 {
+			amount = min(amount, limit)
+		}
+		if named {
+			parts[id].set(d, amount)
+		}
+	}
+}
+
+// set puts amount n into dim and names it.
+func (l *Limit) set(dim int, n int64) {
+	l.Amount.Set(dim, n)
+	for len(l.Named) <= dim {
+		l.Named = append(l.Named, false)
+	}
+	l.Named[dim] = true
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+)
+
+// Turn is what came of a gang's turn.
+type Turn uint8
+
+// What came of a gang's turn.
+const (
+	Done    Turn = iota // it has what it needs, or can't go on for now
+	More                // it has its minimum, and wants another turn for the rest
+	Refused             // it was refused its minimum
+)
+
+// lane is the gangs of one queue that wait, the first to be served first.
+type lane struct {
+	queue *model.Queue
+	gangs []*entry
+}
+
+// Serve gives the gangs that want it their turns, fairly: first those that lost a
+// part of their minimum, then queue by queue, whichever is to be served next, and
+// within a queue in order. A gang that wants more gets further turns. In a strict
+// queue nobody is served after one that was refused: those behind it are told so.
+func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn) {
+	c.lanes = c.lanes[:0]
+	for _, en := range c.broken(wants) {
+		if visit(en.gang) == More {
+			c.join(en)
+		}
+	}
+	for _, en := range c.waiting {
+		if en.gang.Known && !en.gang.Broken() && wants(en.gang) {
+			c.lane(en.gang.Queue).gangs = append(c.lane(en.gang.Queue).gangs, en)
+		}
+	}
+	c.standBehind()
+	for _, l := range c.lanes {
+		slices.SortFunc(l.gangs, c.engine.before)
+	}
+	for {
+		l := c.next()
+		if l == nil {
+			return
+		}
+		en := l.gangs[0]
+		l.gangs = l.gangs[1:]
+		turn := Refused
+		if en.awake {
+			c.serving = l
+			turn = visit(en.gang)
+			c.serving = nil
+		}
+		switch {
+		case turn == More:
+			c.join(en)
+		case turn == Refused && l.queue.Strict:
+			c.block(l, en)
+		}
+	}
+}
+
+// broken lists the gangs that have only a part of their minimum, in order.
+func (c *Cycle) broken(wants func(*model.Gang) bool) []*entry {
+	var broken []*entry
+	for _, en := range c.waiting {
+		if en.gang.Known && en.gang.Broken() && wants(en.gang) {
+			broken = append(broken, en)
+		}
+	}
+	slices.SortFunc(broken, c.engine.before)
+	return broken
+}
+
+func (e *Engine) before(a, b *entry) int { return e.tiers.CompareGangs(a.gang, b.gang) }
+
+// lane returns the lane of a queue, a new one at the end when there is none.
+func (c *Cycle) lane(q *model.Queue) *lane {
+	for _, l := range c.lanes {
+		if l.queue == q {
+			return l
+		}
+	}
+	c.lanes = append(c.lanes, &lane{queue: q})
+	return c.lanes[len(c.lanes)-1]
+}
+
+// join puts a gang back in its lane, where it then belongs.
+func (c *Cycle) join(en *entry) {
+	l := c.lane(en.gang.Queue)
+	i, _ := slices.BinarySearchFunc(l.gangs, en, c.engine.before)
+	l.gangs = slices.Insert(l.gangs, i, en)
+}
+
+// next returns the lane to be served next, nil when all are empty.
+func (c *Cycle) next() *lane {
+	var best *lane
+	for _, l := range c.lanes {
+		if len(l.gangs) > 0 && (best == nil || c.engine.tiers.CompareQueues(l.queue, best.queue) < 0) {
+			best = l
+		}
+	}
+	return best
+}
+
+// yields reports whether another queue is to be served before the one whose turn it is.
+func (c *Cycle) yields() bool {
+	if c.serving == nil {
+		return false
+	}
+	for _, l := range c.lanes {
+		if l != c.serving && len(l.gangs) > 0 && c.engine.tiers.CompareQueues(l.queue, c.serving.queue) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// standBehind puts the gangs that sleep into the lanes of strict queues: who is
+// awake must not overtake them.
+func (c *Cycle) standBehind() {
+	strict := false
+	for _, l := range c.lanes {
+		strict = strict || l.queue.Strict
+	}
+	if !strict {
+		return
+	}
+	for _, en := range c.engine.parked {
+		if en.why == nil || !en.gang.Known || !en.gang.Queue.Strict || en.gang.Whole() {
+			continue
+		}
+		for _, l := range c.lanes {
+			if l.queue == en.gang.Queue {
+				l.gangs = append(l.gangs, en)
+			}
+		}
+	}
+}
+
+// block tells all that stand in a lane behind head that they wait for it.
+func (c *Cycle) block(l *lane, head *entry) {
+	for _, en := range l.gangs {
+		if en.awake && !en.gang.Whole() {
+			why := reason.Reason{Code: reason.BehindHead, Kind: "Queue", Object: l.queue.Name, Value: head.gang.Key}
+			c.refuse(en, why, model.QueueMoved|model.QueueChanged|model.QueueRoom|model.NodeRoom|model.NodeChanged|model.TaskPlaced)
+			c.behind = append(c.behind, en)
+		}
+	}
+	l.gangs = nil
+}
+
+// Overtake gives a turn to the gangs that wait behind another in a strict queue,
+// in their order: what the one before them can't use now is theirs.
+func (c *Cycle) Overtake(visit func(*model.Gang) Turn) {
+	behind := c.behind
+	c.behind = nil
+	slices.SortStableFunc(behind, func(a, b *entry) int {
+		return c.engine.tiers.CompareQueues(a.gang.Queue, b.gang.Queue)
+	})
+	for _, en := range behind {
+		for visit(en.gang) == More { //nolint:revive // each turn of a gang that wants more does something
+		}
+	}
+}
