@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/quota"
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // Queue is a queue as the scheduler sees it. Its sums are in World.Quota.
@@ -13,6 +14,10 @@ type Queue struct {
 	QueueSpec
 	ID    quota.ID
 	Known bool // false: others name it, but it does not exist
+	// Asks is what the gang of it that is served next asks for: each resource that
+	// any of its waiting tasks asks for, per task. The engine sets it before it
+	// compares queues.
+	Asks resource.Vector
 }
 
 // SetQueue adds or changes a queue.

@@ -66,6 +66,7 @@ type account struct {
 	reserved resource.Vector // set aside for gangs that waited too long
 	own      resource.Vector // used and reserved in the queue itself
 	inner    resource.Vector // claimed by the queues right below
+	above    bool            // queues are, or were, below it
 }
 
 // claim is what the queue takes of its parent in dim: what it uses or has set
@@ -121,6 +122,7 @@ func (t *Tree) Set(id, parent ID, terms Terms) bool {
 	}
 	t.move(a, -1)
 	a.parent = parent
+	t.at(parent).above = true
 	t.move(a, 1)
 	return true
 }

@@ -13,17 +13,20 @@ type Standing struct {
 	Total resource.Vector           // what there is
 	Part  func(ID) Limit            // a queue's part; what it does not name it has no part of
 	First func(ID) (priority int32) // queues of higher priority go first
+	Asks  func(ID) resource.Vector  // what a queue without others below it asks for next
 }
 
 // Compare says which of two queues is served first: negative when a is. Queues in
-// different branches are compared by the branches, where those part. Who has its
-// part already comes after all who lack theirs; then priority decides, then who
-// uses less of its part, then who uses less of everything.
+// different branches are compared by the branches, where those part; a queue goes
+// before those below it. Who would borrow comes after all who lack a part of
+// theirs; then priority decides, then who uses less of its part, then who uses
+// less of everything. The order is total up to queues that are equal in all that.
 func (s Standing) Compare(a, b ID) int {
-	a, b = s.Tree.Siblings(a, b)
-	if a == b {
-		return 0
+	x, y := s.Tree.Siblings(a, b)
+	if x == y {
+		return cmp.Compare(s.Tree.depth(a), s.Tree.depth(b))
 	}
+	a, b = x, y
 	overA, overB := s.Over(a), s.Over(b)
 	switch {
 	case overA && !overB:
@@ -38,17 +41,21 @@ func (s Standing) Compare(a, b ID) int {
 	)
 }
 
-// Over reports whether more of what a queue waits for would be borrowed: it has
-// its part of some of that already.
+// Over reports whether what a queue asks for next, or those below it wait for,
+// would be borrowed: it has its part of some of that already. What the cluster
+// does not have at all does not count.
 func (s Standing) Over(id ID) bool {
-	part, used, wanted := s.Part(id), s.Tree.Used(id), s.Tree.Wanted(id)
+	part, used, asks := s.Part(id), s.Tree.Used(id), s.Tree.Wanted(id)
+	if !s.Tree.accounts[id].above {
+		asks = s.Asks(id)
+	}
 	named := false
-	for d := range max(len(part.Named), len(wanted)) {
-		if !part.Has(d) {
+	for d := range part.Named {
+		if !part.Has(d) || s.Total.At(d) <= 0 {
 			continue
 		}
 		named = true
-		if wanted.At(d) > 0 && used.At(d) >= part.Amount.At(d) {
+		if asks.At(d) > 0 && used.At(d) >= part.Amount.At(d) {
 			return true
 		}
 	}

@@ -44,7 +44,8 @@ func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 	}
 	need := c.World.Resources.Vector(g.MinResources)
 	if over := c.World.Quota.Exceeded(g.Queue.ID, need, e.total, true); over != nil {
-		return c.refuse(en, e.overLimit(over), model.QueueRoom|model.QueueChanged)
+		no := e.overLimit(over, need)
+		return c.refuse(en, no.why, no.wakes)
 	}
 	vote, why, wakes := e.tiers.VoteOnGang(g, need)
 	if vote == framework.Refuse {

@@ -148,3 +148,17 @@ func (e *Engine) groupsOf(tasks []*model.Task) []group {
 	}
 	return groups
 }
+
+// mixed reports whether the waiting tasks of a gang are of several classes.
+func mixed(g *model.Gang) bool {
+	var first *model.Class
+	for t := range waiting(g) {
+		if first == nil {
+			first = t.Class
+		}
+		if t.Class != first {
+			return true
+		}
+	}
+	return false
+}

@@ -73,11 +73,14 @@ func confirmed(g *model.Gang) bool {
 	return done > 0 && done >= g.Min
 }
 
-// overLimit words the ceilings that a queue would break.
-func (e *Engine) overLimit(over []quota.Over) reason.Reason {
+// overLimit words the ceilings that need more would break.
+func (e *Engine) overLimit(over []quota.Over, need resource.Vector) refusal {
 	why := reason.Reason{Code: reason.QueueCapability, Kind: "Queue"}
+	wakes := model.QueueRoom | model.QueueChanged
 	if over[0].Queue != quota.None {
 		why.Object = e.World.Queues()[over[0].Queue].Name
+	} else {
+		wakes |= roomWakes // it is the cluster that is too small for what is guaranteed
 	}
 	for _, o := range over {
 		name := e.World.Resources.Name(o.Dim)
@@ -89,7 +92,7 @@ func (e *Engine) overLimit(over []quota.Over) reason.Reason {
 		why.Short = append(why.Short, short)
 	}
 	slices.SortFunc(why.Short, func(a, b reason.Shortage) int { return cmp.Compare(a.Resource, b.Resource) })
-	return why
+	return refusal{why: why, wakes: wakes, short: shortfall{queue: need}}
 }
 
 // overCluster says whether need, besides all that is promised, exceeds what is

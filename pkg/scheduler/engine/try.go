@@ -78,7 +78,8 @@ func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 	if why, wakes, ok := e.tiers.AdmitGang(g); !ok {
 		return refusal{why: why, wakes: wakes}, false
 	}
-	groups := e.groupsOf(e.missing(g))
+	missing := e.missing(g)
+	groups := e.groupsOf(missing)
 	mark := e.World.Mark()
 	no, ok := e.placeGroups(g, groups)
 	if ok {
@@ -90,6 +91,9 @@ func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 	e.rollback(mark)
 	if e.appeal(g) {
 		return refusal{}, true
+	}
+	if len(missing) < int(g.Counts.Waiting) && mixed(g) {
+		no.short = shortfall{} // another choice of tasks may do with less
 	}
 	no.groups = groups
 	return no, false
@@ -106,7 +110,7 @@ func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
 		need.Add(gr.class.Req, int64(len(gr.tasks)))
 	}
 	if over := e.World.Quota.Exceeded(g.Queue.ID, need, e.total, false); over != nil {
-		return refusal{why: e.overLimit(over), wakes: model.QueueRoom | model.QueueChanged, short: shortfall{queue: need}}, false
+		return e.overLimit(over, need), false
 	}
 	if len(groups) == 1 {
 		return e.placeGroup(groups[0])
@@ -195,7 +199,7 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 		return no, false
 	}
 	if over := e.World.Quota.Exceeded(g.Queue.ID, gr.class.Req, e.total, false); over != nil {
-		return refusal{why: e.overLimit(over), wakes: model.QueueRoom | model.QueueChanged, short: shortfall{queue: gr.class.Req}}, false
+		return e.overLimit(over, gr.class.Req), false
 	}
 	return e.noRoom(group{class: gr.class, role: gr.role, kind: gr.kind, tasks: left}), false
 }

@@ -42,6 +42,7 @@ func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn
 	c.standBehind()
 	for _, l := range c.lanes {
 		slices.SortFunc(l.gangs, c.engine.before)
+		l.ask()
 	}
 	for {
 		l := c.next()
@@ -62,7 +63,29 @@ func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn
 		case turn == Refused && l.queue.Strict:
 			c.block(l, en)
 		}
+		l.ask()
 	}
+}
+
+// ask says what the first gang of a lane asks for.
+func (l *lane) ask() {
+	if len(l.gangs) == 0 {
+		return
+	}
+	asks := l.queue.Asks[:0]
+	var last *model.Class
+	for _, t := range l.gangs[0].gang.Tasks {
+		if t.Class == last || t.Bucket != model.Waiting {
+			continue
+		}
+		last = t.Class
+		for d, n := range last.Req {
+			if n > asks.At(d) {
+				asks.Set(d, n)
+			}
+		}
+	}
+	l.queue.Asks = asks
 }
 
 // broken lists the gangs that have only a part of their minimum, in order.

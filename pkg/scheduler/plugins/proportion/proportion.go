@@ -36,6 +36,7 @@ func New(args framework.Args, _ framework.Env) (framework.Plugin, error) {
 	p.standing = quota.Standing{
 		Part:  func(id quota.ID) quota.Limit { return p.parts[id] },
 		First: func(id quota.ID) int32 { return p.queues[id].Priority },
+		Asks:  func(id quota.ID) resource.Vector { return p.queues[id].Asks },
 	}
 	return p, args.Read().Err()
 }
