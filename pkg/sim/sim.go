@@ -1,12 +1,14 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
@@ -15,11 +17,14 @@ import (
 
 // Sim is an engine, its clock, and what the script said of its world.
 type Sim struct {
-	engine *engine.Engine
-	now    time.Time
-	tasks  map[string]model.TaskSpec // by UID, which is "gang/number"
-	gangs  map[string]model.GangSpec
-	order  []string // UIDs as they came
+	engine   *engine.Engine
+	config   engine.Config
+	registry framework.Registry
+	fresh    bool // nothing was told yet
+	now      time.Time
+	tasks    map[string]model.TaskSpec // by UID, which is "gang/number"
+	gangs    map[string]model.GangSpec
+	order    []string // UIDs as they came
 }
 
 // New makes a Sim with an engine of that configuration.
@@ -29,10 +34,10 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 		return nil, err
 	}
 	return &Sim{
-		engine: e,
-		now:    time.Unix(0, 0).UTC(),
-		tasks:  map[string]model.TaskSpec{},
-		gangs:  map[string]model.GangSpec{},
+		engine: e, config: config, registry: registry, fresh: true,
+		now:   time.Unix(0, 0).UTC(),
+		tasks: map[string]model.TaskSpec{},
+		gangs: map[string]model.GangSpec{},
 	}, nil
 }
 
@@ -40,9 +45,10 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 // or begin with # do nothing. After each command the ledger is checked.
 //
 //	node NAME [cpu= memory= gpu= RESOURCE/NAME=] [labels=k:v,…] [taint=key:Effect] [cordoned]
-//	queue NAME [RESOURCE=…] [parent=NAME] [closed]
-//	gang NAME [min=N] [tasks=N RESOURCE=…] [priority=N] [queue=NAME] [roles=role:min,…] [select=k:v,…] [phase=P]
-//	tasks GANG ROLE N [RESOURCE=…] [select=k:v,…] [tolerate=KEY] [priority=N] [gated] [node=NAME]
+//	plugin NAME [ARGUMENT=VALUE]            adds a plugin in a tier of its own; before anything else
+//	queue NAME [RESOURCE=…] [guarantee.RESOURCE=…] [deserved.RESOURCE=…] [weight=N] [priority=N] [parent=NAME] [strict] [closed]
+//	gang NAME [min=N] [tasks=N RESOURCE=…] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [note=key:value,…] [select=k:v,…] [phase=P]
+//	tasks GANG ROLE N [RESOURCE=…] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [node=NAME]
 //	pod NAME [RESOURCE=…] [node=NAME] [gated] a pod without a gang; with a node, not ours
 //	gone node|queue|gang|task NAME
 //	confirm [GANG]                          the API server confirms all binds
@@ -57,25 +63,13 @@ func (s *Sim) Do(line string) ([]string, error) {
 	w := split(line)
 	var out []string
 	var err error
+	fresh := s.fresh
+	s.fresh = fresh && (w.at(0) == "" || w.at(0) == "plugin")
 	switch w.at(0) {
 	case "":
 		return nil, nil
-	case "node":
-		err = s.node(w)
-	case "queue":
-		err = s.queue(w)
-	case "gang":
-		err = s.gang(w)
-	case "tasks":
-		err = s.addTasks(w)
-	case "pod":
-		err = s.pod(w)
-	case "gone":
-		err = s.gone(w)
-	case "confirm":
-		s.confirm(w.at(1))
-	case "refuse", "fail", "run", "succeed", "crash", "delete", "ungate":
-		err = s.happen(w.at(0), w.at(1))
+	case "plugin":
+		err = s.plugin(w, fresh)
 	case "after":
 		var d time.Duration
 		d, err = time.ParseDuration(w.at(1))
@@ -85,12 +79,37 @@ func (s *Sim) Do(line string) ([]string, error) {
 	case "explain":
 		out = s.explain(w.at(1))
 	default:
-		err = fmt.Errorf("command %q is unknown", w.at(0))
+		err = s.tell(w)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return out, s.engine.World.Check()
+}
+
+// tell carries out the commands that say what happened.
+func (s *Sim) tell(w words) error {
+	switch w.at(0) {
+	case "node":
+		return s.node(w)
+	case "queue":
+		return s.queue(w)
+	case "gang":
+		return s.gang(w)
+	case "tasks":
+		return s.addTasks(w)
+	case "pod":
+		return s.pod(w)
+	case "gone":
+		return s.gone(w)
+	case "confirm":
+		s.confirm(w.at(1))
+		return nil
+	case "refuse", "fail", "run", "succeed", "crash", "delete", "ungate":
+		return s.happen(w.at(0), w.at(1))
+	default:
+		return fmt.Errorf("command %q is unknown", w.at(0))
+	}
 }
 
 func (s *Sim) node(w words) error {
@@ -112,12 +131,34 @@ func (s *Sim) node(w words) error {
 	return nil
 }
 
+// plugin adds a plugin to the configuration.
+func (s *Sim) plugin(w words, fresh bool) error {
+	if !fresh {
+		return errors.New("plugin: write it before anything else")
+	}
+	args := framework.Args{}
+	for _, key := range w.order {
+		args[key] = w.named[key]
+	}
+	s.config.Tiers = append(slices.Clone(s.config.Tiers), []engine.PluginConfig{{Name: w.at(1), Args: args}})
+	var err error
+	s.engine, err = engine.New(s.config, s.registry)
+	return err
+}
+
 func (s *Sim) queue(w words) error {
-	amounts, err := w.resources()
-	if err != nil {
+	capability, err1 := w.resources()
+	guarantee, err2 := w.resourcesOf("guarantee")
+	deserved, err3 := w.resourcesOf("deserved")
+	weight, err4 := w.number("weight")
+	priority, err5 := w.number("priority")
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return err
 	}
-	spec := model.QueueSpec{Name: w.at(1), Parent: w.named["parent"], Capability: amounts}
+	spec := model.QueueSpec{
+		Name: w.at(1), Parent: w.named["parent"], Weight: int32(weight), Priority: int32(priority), Strict: w.has("strict"),
+		Guarantee: guarantee, Deserved: deserved, Capability: capability, Reclaimable: true,
+	}
 	if w.has("closed") {
 		spec.Closed = "Closed"
 	}
@@ -148,6 +189,12 @@ func (s *Sim) gang(w words) error {
 	}
 	if q := w.named["queue"]; q != "" {
 		g.Queue = q
+	}
+	if g.Annotations, err = w.pairs("note"); err != nil {
+		return err
+	}
+	if g.SubGroups, err = w.parts(); err != nil {
+		return err
 	}
 	if count == 0 {
 		if g.MinResources, err = w.resources(); err != nil {
@@ -184,6 +231,14 @@ func (s *Sim) make(gang, role string, count int, w words) error {
 	if err != nil {
 		return err
 	}
+	labels, err := w.pairs("labels")
+	if err != nil {
+		return err
+	}
+	var pod *corev1.Pod
+	if len(labels) > 0 {
+		pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
+	}
 	for range count {
 		have := 0
 		for _, uid := range s.order {
@@ -194,7 +249,7 @@ func (s *Sim) make(gang, role string, count int, w words) error {
 		uid := fmt.Sprintf("%s/%d", gang, have)
 		s.set(model.TaskSpec{
 			UID: uid, Name: uid, Gang: gang, Role: role, Shape: shape, Ours: true,
-			Priority: int32(priority), Gated: w.has("gated"), Node: w.named["node"],
+			Priority: int32(priority), Gated: w.has("gated"), Node: w.named["node"], Pod: pod,
 		})
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
@@ -54,14 +55,23 @@ func (w words) number(key string) (int64, error) {
 }
 
 // resources reads cpu=2 memory=16Gi gpu=8 and names with a slash.
-func (w words) resources() (resource.List, error) {
+func (w words) resources() (resource.List, error) { return w.resourcesOf("") }
+
+// resourcesOf reads resources written behind "what.", as in guarantee.gpu=8.
+func (w words) resourcesOf(what string) (resource.List, error) {
 	amounts := map[string]int64{}
 	for _, key := range w.order {
-		name := key
+		before, name, dotted := strings.Cut(key, ".")
+		if !dotted || strings.Contains(before, "/") || (before != "guarantee" && before != "deserved") {
+			before, name = "", key
+		}
+		if before != what {
+			continue
+		}
 		switch {
-		case key == "gpu":
+		case name == "gpu":
 			name = "nvidia.com/gpu"
-		case key != resource.CPU && key != resource.Memory && key != resource.Pods && !strings.Contains(key, "/"):
+		case name != resource.CPU && name != resource.Memory && name != resource.Pods && !strings.Contains(name, "/"):
 			continue
 		}
 		n, err := amount(name, w.named[key])
@@ -119,4 +129,20 @@ func taint(text string) ([]corev1.Taint, error) {
 		return nil, fmt.Errorf("taint=%s: write key:Effect", text)
 	}
 	return []corev1.Taint{{Key: key, Effect: corev1.TaintEffect(effect)}}, nil
+}
+
+// parts reads label:least/size under "parts": at least so many sub-groups of that
+// size, divided by the label.
+func (w words) parts() ([]model.SubGroup, error) {
+	text, ok := w.named["parts"]
+	if !ok {
+		return nil, nil
+	}
+	var s model.SubGroup
+	label, sizes, _ := strings.Cut(text, ":")
+	if _, err := fmt.Sscanf(sizes, "%d/%d", &s.Least, &s.Size); err != nil {
+		return nil, fmt.Errorf("parts=%s: write label:least/size", text)
+	}
+	s.Name, s.By = label, []string{label}
+	return []model.SubGroup{s}, nil
 }

@@ -21,6 +21,8 @@ type Cycle struct {
 	lanes   []*lane  // of the action at work
 	serving *lane    // whose turn it is
 	behind  []*entry // refused because of a gang before them
+	// overtaking: those behind are tried; that another is before them stays their reason.
+	overtaking bool
 }
 
 // Awaited reports whether a gang waits for its tasks to be made and has not been told to go ahead.
@@ -196,7 +198,9 @@ func (c *Cycle) moved(en *entry) {
 // come; claims is what was set aside before.
 func (c *Cycle) refuseFor(en *entry, no refusal, claims []model.Claim) Turn {
 	turn := c.refuse(en, no.why, no.wakes)
-	en.short = no.short
+	if !c.overtaking {
+		en.short = no.short
+	}
 	c.reserve(en, no, claims)
 	if claims != nil && en.gang.Claims == nil {
 		c.World.Happened |= model.NodeRoom | model.QueueRoom
@@ -205,6 +209,10 @@ func (c *Cycle) refuseFor(en *entry, no refusal, claims []model.Claim) Turn {
 }
 
 func (c *Cycle) refuse(en *entry, why reason.Reason, wakes model.Change) Turn {
+	if c.overtaking && why.Code != reason.Fault {
+		en.wakes |= wakes
+		return Refused
+	}
 	en.wakes, en.short, en.stale = wakes, shortfall{}, false
 	if en.why != nil && en.why.Equal(why) {
 		return Refused

@@ -186,6 +186,8 @@ func (c *Cycle) Overtake(visit func(*model.Gang) Turn) {
 	slices.SortStableFunc(behind, func(a, b *entry) int {
 		return c.engine.tiers.CompareQueues(a.gang.Queue, b.gang.Queue)
 	})
+	c.overtaking = true
+	defer func() { c.overtaking = false }()
 	for _, en := range behind {
 		for visit(en.gang) == More { //nolint:revive // each turn of a gang that wants more does something
 		}
