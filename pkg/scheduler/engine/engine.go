@@ -8,10 +8,10 @@
 package engine
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
@@ -19,50 +19,26 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
-// Action is one pass over the gangs that wait.
-type Action interface {
-	Name() string
-	Run(c *Cycle)
-}
-
-// Config says how an Engine decides.
-type Config struct {
-	Actions []Action         // run in this order
-	Tiers   [][]PluginConfig // the plugins, first tier first
-	// PatienceFor is how long a gang that lacks tasks is waited for, after the
-	// last sign of life, before that is called out and room promised to it is
-	// given back; 0: ten seconds.
-	PatienceFor time.Duration
-	// OrphansAfter is how long a pod may be without a PodGroup before that is
-	// called out; 0: five seconds.
-	OrphansAfter time.Duration
-}
-
-// PluginConfig names a plugin, its arguments and what is not taken from it.
-type PluginConfig struct {
-	Name string
-	Args framework.Args
-	Off  framework.Abilities
-}
-
 // Engine decides. Only one goroutine may use it.
 type Engine struct {
 	World *model.World
 
-	config  Config
-	tiers   *framework.Tiers
-	causes  causes
-	stats   []classStat // by class
-	entries map[*model.Gang]*entry
-	parked  []*entry
-	orphans []*orphan            // in order of arrival
-	adopted map[*model.Task]bool // the tasks in orphans
-	ran     time.Time            // the last Run's
-	timers  map[*entry]time.Time // when patience with a gang ends
-	alarms  map[*entry]time.Time // when a gang is to be tried whatever happens
-	total   resource.Vector      // what the cluster has for queues, in this run
-	ranking ranking
-	ranked  []*domain // memory used again
+	config   Config
+	registry framework.Registry
+	objects  objects
+	tiers    *framework.Tiers
+	causes   causes
+	stats    []classStat // by class
+	entries  map[*model.Gang]*entry
+	parked   []*entry
+	orphans  []*orphan            // in order of arrival
+	adopted  map[*model.Task]bool // the tasks in orphans
+	ran      time.Time            // the last Run's
+	timers   map[*entry]time.Time // when patience with a gang ends
+	alarms   map[*entry]time.Time // when a gang is to be tried whatever happens
+	total    resource.Vector      // what the cluster has for queues, in this run
+	ranking  ranking
+	ranked   []*domain // memory used again
 	// stale says that the numbers of some reasons may have changed; they are told anew at retellAt.
 	stale    bool
 	again    bool // another run would try somebody now
@@ -72,43 +48,21 @@ type Engine struct {
 // New makes an Engine. Its error names everything that is wrong with the configuration.
 func New(config Config, registry framework.Registry) (*Engine, error) {
 	world := model.New()
-	env := framework.Env{Dim: world.Resources.Dim}
-	var errs []error
-	tiers := make([][]framework.Enabled, len(config.Tiers))
-	for i, tier := range config.Tiers {
-		for _, p := range tier {
-			plugin, err := registry.Build(p.Name, p.Args, env)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("tier %d: %w", i+1, err))
-				continue
-			}
-			tiers[i] = append(tiers[i], framework.Enabled{Plugin: plugin, Off: p.Off})
-		}
-	}
-	if len(config.Actions) == 0 {
-		errs = append(errs, errors.New("actions: there are none; name at least allocate"))
-	}
-	if config.PatienceFor < 0 || config.OrphansAfter < 0 {
-		errs = append(errs, fmt.Errorf("patienceFor %v, orphansAfter %v: a duration can't be negative", config.PatienceFor, config.OrphansAfter))
-	}
-	if err := errors.Join(errs...); err != nil {
+	tiers, err := config.build(registry, framework.Env{Dim: world.Resources.Dim})
+	if err != nil {
 		return nil, err
 	}
-	if config.PatienceFor == 0 {
-		config.PatienceFor = 10 * time.Second
-	}
-	if config.OrphansAfter == 0 {
-		config.OrphansAfter = 5 * time.Second
-	}
 	return &Engine{
-		World:   world,
-		config:  config,
-		tiers:   framework.Compose(tiers),
-		causes:  newCauses(),
-		entries: map[*model.Gang]*entry{},
-		adopted: map[*model.Task]bool{},
-		timers:  map[*entry]time.Time{},
-		alarms:  map[*entry]time.Time{},
+		World:    world,
+		config:   config,
+		registry: registry,
+		tiers:    tiers,
+		causes:   newCauses(),
+		entries:  map[*model.Gang]*entry{},
+		adopted:  map[*model.Task]bool{},
+		timers:   map[*entry]time.Time{},
+		alarms:   map[*entry]time.Time{},
+		objects:  objects{known: map[string]runtime.Object{}},
 	}, nil
 }
 

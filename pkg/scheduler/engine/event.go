@@ -1,6 +1,11 @@
 package engine
 
-import "github.com/muster-sh/muster/pkg/model"
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+)
 
 // Event is a fact that the engine is told. The set is closed.
 //
@@ -37,6 +42,12 @@ type BindRefused struct{ UID, Node, Why string }
 // BindFailed says that a Bind is given up. The task waits again.
 type BindFailed struct{ UID, Node string }
 
+// ObjectSet says that an object that only plugins know of came or changed, or went.
+type ObjectSet struct {
+	Object runtime.Object
+	Gone   bool
+}
+
 func (NodeSet) event()     {}
 func (NodeGone) event()    {}
 func (QueueSet) event()    {}
@@ -47,6 +58,7 @@ func (TaskSet) event()     {}
 func (TaskGone) event()    {}
 func (BindRefused) event() {}
 func (BindFailed) event()  {}
+func (ObjectSet) event()   {}
 
 // Apply takes in facts, in the order in which they became known. What follows
 // from them is decided by the next Run.
@@ -77,6 +89,53 @@ func (e *Engine) Apply(events ...Event) {
 			e.World.Stick(ev.UID, ev.Node, ev.Why)
 		case BindFailed:
 			e.World.Unassume(ev.UID, ev.Node)
+		case ObjectSet:
+			e.learn(ev)
 		}
 	}
+}
+
+// Decision is something the engine asks for. The set is closed. What came of it
+// returns as an event.
+//
+//sumtype:decl
+type Decision interface{ decision() }
+
+// Bind asks for a pod to be bound to a node. All binds of a gang's minimum come
+// in one report or not at all.
+type Bind struct {
+	UID  string // the pod's
+	Name string // namespace/name
+	Gang string
+	Node string
+}
+
+// Refuse says why a gang, or a pod that has none, waits. It is said once per reason.
+type Refuse struct {
+	Gang string // key; with Task, the one that the pod names, if any
+	UID  string // the gang's, or the pod's when Task is set
+	Task string // namespace/name of a pod without a gang
+	Why  reason.Reason
+}
+
+// Status says how far a gang has come. It is said once per change.
+type Status struct {
+	Gang, UID                  string
+	Phase                      model.Phase
+	Running, Succeeded, Failed int32
+	Held, Waiting, Min         int32
+	Whole                      bool // it has its minimum
+	Waits                      bool // the last refusal stands; with Whole, it speaks of more than the minimum
+}
+
+func (Bind) decision()   {}
+func (Refuse) decision() {}
+func (Status) decision() {}
+
+// Report is what one Run did. It shares nothing with the engine.
+type Report struct {
+	Decisions []Decision
+	Tried     int // gangs looked at
+	Placed    int // tasks given a node
+	Parked    int // gangs asleep after the run
 }

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+)
+
+// Action is one pass over the gangs that wait.
+type Action interface {
+	Name() string
+	Run(c *Cycle)
+}
+
+// Config says how an Engine decides.
+type Config struct {
+	Actions []Action         // run in this order
+	Tiers   [][]PluginConfig // the plugins, first tier first
+	// PatienceFor is how long a gang that lacks tasks is waited for, after the
+	// last sign of life, before that is called out and room promised to it is
+	// given back; 0: ten seconds.
+	PatienceFor time.Duration
+	// OrphansAfter is how long a pod may be without a PodGroup before that is
+	// called out; 0: five seconds.
+	OrphansAfter time.Duration
+}
+
+// PluginConfig names a plugin, its arguments and what is not taken from it.
+type PluginConfig struct {
+	Name string
+	Args framework.Args
+	Off  framework.Abilities
+}
+
+// build makes the plugins of a configuration. Its error names everything that is wrong.
+func (c *Config) build(registry framework.Registry, env framework.Env) (*framework.Tiers, error) {
+	var errs []error
+	tiers := make([][]framework.Enabled, len(c.Tiers))
+	for i, tier := range c.Tiers {
+		for _, p := range tier {
+			plugin, err := registry.Build(p.Name, p.Args, env)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("tier %d: %w", i+1, err))
+				continue
+			}
+			tiers[i] = append(tiers[i], framework.Enabled{Plugin: plugin, Off: p.Off})
+		}
+	}
+	if len(c.Actions) == 0 {
+		errs = append(errs, errors.New("actions: there are none; name at least allocate"))
+	}
+	if c.PatienceFor < 0 || c.OrphansAfter < 0 {
+		errs = append(errs, fmt.Errorf("patienceFor %v, orphansAfter %v: a duration can't be negative", c.PatienceFor, c.OrphansAfter))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if c.PatienceFor == 0 {
+		c.PatienceFor = 10 * time.Second
+	}
+	if c.OrphansAfter == 0 {
+		c.OrphansAfter = 5 * time.Second
+	}
+	return framework.Compose(tiers), nil
+}
+
+// Reconfigure makes the engine decide by another configuration from the next Run
+// on: all filters are asked anew, and all gangs that wait are tried again. On an
+// error, which names everything that is wrong, nothing changes.
+func (e *Engine) Reconfigure(config Config) error {
+	tiers, err := config.build(e.registry, framework.Env{Dim: e.World.Resources.Dim})
+	if err != nil {
+		return err
+	}
+	e.config, e.tiers = config, tiers
+	for _, key := range e.objects.order {
+		tiers.Learn(e.objects.known[key], false)
+	}
+	for _, c := range e.World.Classes() {
+		if c != nil {
+			c.Ratings = nil
+			e.filter(c, e.World.Nodes()...)
+		}
+	}
+	e.stats, e.ranking.class = nil, nil
+	for _, en := range e.parked {
+		en.wakes |= model.GangChanged
+	}
+	return nil
+}
+
+// learn takes in an object that only plugins know of.
+func (e *Engine) learn(ev ObjectSet) {
+	o, err := meta.Accessor(ev.Object)
+	if err != nil {
+		return // it has no name, so nobody could ask for it
+	}
+	key := fmt.Sprintf("%T %s/%s", ev.Object, o.GetNamespace(), o.GetName())
+	e.objects.set(key, ev)
+	e.tiers.Learn(ev.Object, ev.Gone)
+	e.World.Happened |= model.ObjectChanged
+}
+
+// objects are those that plugins were told of, for plugins to come.
+type objects struct {
+	known map[string]runtime.Object
+	order []string // of arrival
+}
+
+func (s *objects) set(key string, ev ObjectSet) {
+	if ev.Gone {
+		delete(s.known, key)
+		s.order = slices.DeleteFunc(s.order, func(k string) bool { return k == key })
+		return
+	}
+	if _, ok := s.known[key]; !ok {
+		s.order = append(s.order, key)
+	}
+	s.known[key] = ev.Object
+}
