@@ -40,4 +40,5 @@ func (w *World) Commit() { w.journal = w.journal[:0] }
 func (w *World) tick(n *Node) {
 	w.lastEpoch++
 	w.Epoch, n.Epoch = w.lastEpoch, w.lastEpoch
+	w.Log.add(n.ID, max(4096, len(w.nodes)))
 }

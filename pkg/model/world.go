@@ -39,6 +39,8 @@ type World struct {
 	Happened Change
 	// NewClasses lists classes that no node has been filtered for yet, until the engine clears it.
 	NewClasses []*Class
+	// Log lists the nodes that changed.
+	Log Log
 	// Epoch names the present state of all nodes: equal epochs, equal room and traits.
 	Epoch uint64
 

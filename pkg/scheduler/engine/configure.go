@@ -89,7 +89,8 @@ func (e *Engine) Reconfigure(config Config) error {
 			e.filter(c, e.World.Nodes()...)
 		}
 	}
-	e.stats, e.ranking.class = nil, nil
+	e.tallies = nil
+	clear(e.views)
 	for _, en := range e.parked {
 		en.wakes |= model.GangChanged
 	}

@@ -10,51 +10,36 @@ import (
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
-// classStat remembers what one pass over the nodes found for a class. It holds
-// while the world's epoch is the same, so that a thousand equal gangs in front
-// of a full cluster cost one pass.
-type classStat struct {
+// tally is what keeps a class off the nodes, for people to read. It holds while the
+// world's epoch is the same, so that a thousand equal gangs in front of a full
+// cluster cost one pass.
+type tally struct {
 	class *model.Class
 	epoch uint64
-	room  int64 // tasks of the class that fit now
-	told  bool  // the fields below are there too
 	empty int64 // tasks that would fit on empty nodes
 	total int   // nodes looked at
-	tally []reason.Tally
+	nodes []reason.Tally
 }
 
-func (e *Engine) stat(c *model.Class) *classStat {
-	for len(e.stats) <= int(c.ID) {
-		e.stats = append(e.stats, classStat{})
+// explain says what keeps a class off the nodes.
+func (e *Engine) explain(c *model.Class) *tally {
+	for len(e.tallies) <= int(c.ID) {
+		e.tallies = append(e.tallies, tally{})
 	}
-	s := &e.stats[c.ID]
+	s := &e.tallies[c.ID]
 	if s.class == c && s.epoch == e.World.Epoch {
 		return s
 	}
-	*s = classStat{class: c, epoch: e.World.Epoch}
-	for _, n := range e.World.Nodes() {
-		if fits(c, n) {
-			s.room = saturate(s.room, n.Free.Times(c.Req))
-		}
-	}
-	return s
-}
-
-// explain adds to the stat of a class what users want to read.
-func (e *Engine) explain(c *model.Class) *classStat {
-	s := e.stat(c)
-	if s.told {
-		return s
-	}
-	s.told = true
-	count := map[string]int{}
+	*s = tally{class: c, epoch: e.World.Epoch}
+	filtered := make([]int, len(e.causes.words))
+	short, reserved := make([]int, len(c.Req)), make([]int, len(c.Req))
 	for _, n := range e.World.Nodes() {
 		if !n.Known {
 			continue
 		}
 		s.total++
 		if !fits(c, n) {
-			count[e.causes.words[c.Causes[n.ID]]]++
+			filtered[c.Causes[n.ID]]++
 			continue
 		}
 		s.empty = saturate(s.empty, n.Allocatable.Times(c.Req))
@@ -62,17 +47,25 @@ func (e *Engine) explain(c *model.Class) *classStat {
 			switch free := n.Free.At(d); {
 			case want <= free:
 			case want <= resource.Add(free, n.Claimed.At(d)):
-				count[e.World.Resources.Name(d)+" reserved for gangs that waited longer"]++
+				reserved[d]++
 			default:
-				count["insufficient "+e.World.Resources.Name(d)]++
+				short[d]++
 			}
 		}
 	}
-	//muster:anyorder sorted below
-	for cause, nodes := range count {
-		s.tally = append(s.tally, reason.Tally{Cause: cause, Nodes: nodes})
+	add := func(cause string, nodes int) {
+		if nodes > 0 {
+			s.nodes = append(s.nodes, reason.Tally{Cause: cause, Nodes: nodes})
+		}
 	}
-	sortTally(s.tally)
+	for i, nodes := range filtered {
+		add(e.causes.words[i], nodes)
+	}
+	for d := range c.Req {
+		add("insufficient "+e.World.Resources.Name(d), short[d])
+		add(e.World.Resources.Name(d)+" reserved for gangs that waited longer", reserved[d])
+	}
+	sortTally(s.nodes)
 	return s
 }
 
@@ -85,9 +78,10 @@ func sortTally(tally []reason.Tally) {
 // noRoom says why the tasks of a group have no room.
 func (e *Engine) noRoom(gr group) refusal {
 	s, need := e.explain(gr.class), int64(len(gr.tasks))
+	room := e.view(gr.class).room
 	why := reason.Reason{
-		Code: reason.NotEnoughNodes, Role: gr.role, Need: need, Room: s.room,
-		Empty: s.empty, Total: s.total, Nodes: s.tally,
+		Code: reason.NotEnoughNodes, Role: gr.role, Need: need, Room: room,
+		Empty: s.empty, Total: s.total, Nodes: s.nodes,
 	}
 	if s.empty < need && s.total > 0 {
 		why.Code = reason.NeverFits

@@ -28,7 +28,7 @@ type Engine struct {
 	objects  objects
 	tiers    *framework.Tiers
 	causes   causes
-	stats    []classStat // by class
+	tallies  []tally // by class
 	entries  map[*model.Gang]*entry
 	parked   []*entry
 	orphans  []*orphan            // in order of arrival
@@ -37,7 +37,8 @@ type Engine struct {
 	timers   map[*entry]time.Time // when patience with a gang ends
 	alarms   map[*entry]time.Time // when a gang is to be tried whatever happens
 	total    resource.Vector      // what the cluster has for queues, in this run
-	ranking  ranking
+	views    map[model.ClassID]*view
+	looks    uint64    // at views
 	ranked   []*domain // memory used again
 	// stale says that the numbers of some reasons may have changed; they are told anew at retellAt.
 	stale    bool
@@ -62,6 +63,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		adopted:  map[*model.Task]bool{},
 		timers:   map[*entry]time.Time{},
 		alarms:   map[*entry]time.Time{},
+		views:    map[model.ClassID]*view{},
 		objects:  objects{known: map[string]runtime.Object{}},
 	}, nil
 }

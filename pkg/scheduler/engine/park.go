@@ -104,7 +104,7 @@ func (e *Engine) stillShort(en *entry) bool {
 		return false
 	}
 	if s.class != nil {
-		return s.class.Alive() && e.stat(s.class).room < s.need
+		return s.class.Alive() && e.view(s.class).room < s.need
 	}
 	return s.queue != nil && !e.World.Quota.Fits(g.Queue.ID, s.queue, e.total)
 }

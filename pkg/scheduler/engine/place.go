@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -10,122 +9,34 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
-// candidate is a node with room for at least one more task of the class at hand.
-type candidate struct {
-	score int64
-	node  *model.Node
-}
-
-// before is a total order: the better score, then the lower node.
-func (a candidate) before(b candidate) bool {
-	if a.score != b.score {
-		return a.score > b.score
-	}
-	return a.node.ID < b.node.ID
-}
-
-// ranking is the candidates for one class as a heap, kept from gang to gang while
-// nothing but its own placements changed the nodes.
-type ranking struct {
-	class *model.Class
-	epoch uint64
-	heap  []candidate
-}
-
 // place puts tasks of one group on the best nodes, one after the other, while
-// more, which may be nil, says so before each. It returns how many were placed
-// and, when plugins turned all nodes away beforehand, why. It takes time in
-// proportion to the nodes and to the tasks times the logarithm of the nodes, and
-// allocates nothing per node.
+// more, which may be nil, says so before each; without it, all or none. It returns
+// how many were placed and, when plugins turned all nodes away beforehand, why. It
+// takes time in proportion to the nodes that changed since the class was last
+// looked at, and to the tasks times the logarithm of the nodes.
 func (e *Engine) place(gr group, more func(placed int) bool) (int, refusal) {
 	if gr.kind != "" {
 		return e.placeJudged(gr, more)
 	}
-	c := gr.class
-	e.rank(c)
-	r := &e.ranking
+	v := e.view(gr.class)
+	if more == nil && v.room < int64(len(gr.tasks)) {
+		return 0, refusal{}
+	}
 	for i, t := range gr.tasks {
-		if len(r.heap) == 0 || (more != nil && !more(i)) {
-			r.epoch = e.World.Epoch
+		if more != nil && !more(i) {
 			return i, refusal{}
 		}
-		n := r.heap[0].node
-		e.World.Place(t, n)
-		e.settle(r.heap, c)
-		if n.Free.Times(c.Req) == 0 {
-			r.heap = r.heap[:len(r.heap)-1]
+		n, ok := e.best(v)
+		if !ok {
+			return i, refusal{}
 		}
+		e.put(v, t, n)
 	}
-	r.epoch = e.World.Epoch
 	return len(gr.tasks), refusal{}
 }
 
-// settle brings a heap in order again after a placement on its first node. A node
-// without further room goes to the end, to be cut off.
-func (e *Engine) settle(heap []candidate, c *model.Class) {
-	n := heap[0].node
-	if n.Free.Times(c.Req) > 0 {
-		heap[0].score = e.score(c, n)
-		sink(heap, 0)
-		return
-	}
-	last := len(heap) - 1
-	heap[0], heap[last] = heap[last], heap[0]
-	sink(heap[:last], 0)
-}
-
-// rank makes the ranking that of class c, if it is not already.
-func (e *Engine) rank(c *model.Class) {
-	r := &e.ranking
-	if r.class == c && r.epoch == e.World.Epoch {
-		return
-	}
-	r.class, r.heap = c, r.heap[:0]
-	for _, n := range e.World.Nodes() {
-		if fits(c, n) && n.Free.Times(c.Req) > 0 {
-			r.heap = append(r.heap, candidate{e.score(c, n), n})
-		}
-	}
-	heapify(r.heap)
-}
-
-// score rates a node: by what changes with placements, and by its fixed traits.
-func (e *Engine) score(c *model.Class, n *model.Node) int64 {
-	s := e.tiers.ScoreNode(c, n)
-	if c.Ratings != nil {
-		s += c.Ratings[n.ID]
-	}
-	return s
-}
-
-// rollback takes placements back, and forgets what was ranked meanwhile.
-func (e *Engine) rollback(mark model.Mark) {
-	e.World.Rollback(mark)
-	e.ranking.epoch = math.MaxUint64
-}
-
-func heapify(heap []candidate) {
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		sink(heap, i)
-	}
-}
-
-// sink restores the order of a heap below i.
-func sink(heap []candidate, i int) {
-	for {
-		best := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-			if heap[child].before(heap[best]) {
-				best = child
-			}
-		}
-		if best == i {
-			return
-		}
-		heap[i], heap[best] = heap[best], heap[i]
-		i = best
-	}
-}
+// rollback takes placements back.
+func (e *Engine) rollback(mark model.Mark) { e.World.Rollback(mark) }
 
 // domain is the nodes that the judges of a group can't tell apart, ranked.
 type domain struct {
@@ -150,16 +61,18 @@ func (e *Engine) placeJudged(gr group, more func(placed int) bool) (int, refusal
 		if more != nil && !more(i) {
 			return i, refusal{}
 		}
-		d := e.best(domains, &panel)
+		d := e.bestDomain(domains, &panel)
 		if d == nil {
 			return i, e.noDomain(gr, i, domains, &panel)
 		}
 		n := d.heap[0].node
 		e.World.Place(t, n)
 		panel.Placed(t, n)
-		e.settle(d.heap, gr.class)
-		if n.Free.Times(gr.class.Req) == 0 {
-			d.heap = d.heap[:len(d.heap)-1]
+		if n.Free.Times(gr.class.Req) > 0 {
+			d.heap[0].score = e.score(gr.class, n)
+			sink(d.heap, 0)
+		} else {
+			d.heap = pop(d.heap)
 		}
 		domains = slices.DeleteFunc(domains, func(d *domain) bool { return len(d.heap) == 0 })
 	}
@@ -181,7 +94,7 @@ func (e *Engine) domains(c *model.Class, panel *framework.Panel) []*domain {
 			index[name] = d
 			domains = append(domains, d)
 		}
-		d.heap = append(d.heap, candidate{e.score(c, n), n})
+		d.heap = append(d.heap, candidate{score: e.score(c, n), node: n})
 	}
 	for _, d := range domains {
 		heapify(d.heap)
@@ -189,9 +102,9 @@ func (e *Engine) domains(c *model.Class, panel *framework.Panel) []*domain {
 	return domains
 }
 
-// best returns the domain for the next task: of those that the judges let pass,
+// bestDomain returns the domain for the next task: of those that the judges let pass,
 // the one whose best node rates highest; nil when there is none.
-func (e *Engine) best(domains []*domain, panel *framework.Panel) *domain {
+func (e *Engine) bestDomain(domains []*domain, panel *framework.Panel) *domain {
 	for _, d := range domains {
 		d.score = d.heap[0].score + panel.Score(d.heap[0].node)
 	}
@@ -239,16 +152,16 @@ func (e *Engine) noDomain(gr group, placed int, domains []*domain, panel *framew
 		}
 	}
 	s := e.explain(gr.class)
-	tally := slices.Clone(s.tally)
+	nodes := slices.Clone(s.nodes)
 	//muster:anyorder sorted below
-	for cause, nodes := range causes {
-		tally = append(tally, reason.Tally{Cause: cause, Nodes: nodes})
+	for cause, n := range causes {
+		nodes = append(nodes, reason.Tally{Cause: cause, Nodes: n})
 	}
-	sortTally(tally)
+	sortTally(nodes)
 	return refusal{
 		why: reason.Reason{
 			Code: reason.NotEnoughNodes, Role: gr.role, Need: int64(len(gr.tasks)), Room: int64(placed),
-			Total: s.total, Nodes: tally,
+			Total: s.total, Nodes: nodes,
 		},
 		wakes: roomWakes | e.tiers.NodeWakes() | panel.WakesOn(),
 	}

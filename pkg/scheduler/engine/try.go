@@ -117,7 +117,7 @@ func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
 	}
 	for i := range groups {
 		gr := &groups[i]
-		if gr.room = e.stat(gr.class).room; gr.room < int64(len(gr.tasks)) {
+		if gr.room = e.view(gr.class).room; gr.room < int64(len(gr.tasks)) {
 			return e.noRoom(*gr), false
 		}
 	}

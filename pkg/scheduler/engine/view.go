@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/muster-sh/muster/pkg/model"
+)
+
+// candidate is a node with room for at least one more task of a class, as it was
+// at an epoch.
+type candidate struct {
+	score int64
+	node  *model.Node
+	epoch uint64
+}
+
+// before is a total order: the better score, then the lower node.
+func (a candidate) before(b candidate) bool {
+	if a.score != b.score {
+		return a.score > b.score
+	}
+	return a.node.ID < b.node.ID
+}
+
+// view is the nodes as one class sees them: how many of its tasks fit on each and
+// in all, and the candidates as a heap. It is brought up to date by the nodes that
+// changed since it was last looked at, so that many classes cost no pass over the
+// nodes each.
+type view struct {
+	class *model.Class
+	at    int      // how far in the world's log of changes it is
+	used  uint64   // when it was last looked at
+	fit   []int32  // by NodeID
+	epoch []uint64 // by NodeID: the state of the node that fit is of
+	room  int64    // the sum of fit
+	heap  []candidate
+	heaps bool // the heap is kept; it may hold candidates of former epochs besides
+}
+
+// cells bounds the memory of all views: nodes times views.
+const cells = 4 << 20
+
+// view returns the view of a class, up to date.
+func (e *Engine) view(c *model.Class) *view {
+	e.looks++
+	v := e.views[c.ID]
+	if v == nil || v.class != c || v.at < e.World.Log.Begin() {
+		e.spare()
+		v = &view{class: c}
+		e.views[c.ID] = v
+		v.fit, v.epoch = make([]int32, len(e.World.Nodes())), make([]uint64, len(e.World.Nodes()))
+		for _, n := range e.World.Nodes() {
+			e.look(v, n)
+		}
+	} else {
+		for _, id := range e.World.Log.Since(v.at) {
+			e.look(v, e.World.Nodes()[id])
+		}
+	}
+	v.at, v.used = e.World.Log.End(), e.looks
+	return v
+}
+
+// spare drops the view that was not looked at for longest, when there are too many.
+func (e *Engine) spare() {
+	most := max(64, cells/max(len(e.World.Nodes()), 1))
+	if len(e.views) < most {
+		return
+	}
+	var oldest *view
+	//muster:anyorder a minimum of distinct numbers
+	for _, v := range e.views {
+		if oldest == nil || v.used < oldest.used {
+			oldest = v
+		}
+	}
+	delete(e.views, oldest.class.ID)
+}
+
+// look brings one node of a view up to date.
+func (e *Engine) look(v *view, n *model.Node) {
+	for len(v.fit) <= int(n.ID) {
+		v.fit, v.epoch = append(v.fit, 0), append(v.epoch, 0)
+	}
+	if v.epoch[n.ID] == n.Epoch {
+		return
+	}
+	var fit int32
+	if fits(v.class, n) {
+		fit = int32(min(n.Free.Times(v.class.Req), math.MaxInt32))
+	}
+	v.room += int64(fit) - int64(v.fit[n.ID])
+	v.fit[n.ID], v.epoch[n.ID] = fit, n.Epoch
+	if v.heaps && fit > 0 {
+		v.heap = append(v.heap, candidate{e.score(v.class, n), n, n.Epoch})
+		rise(v.heap)
+	}
+}
+
+// best returns the best candidate of a view; false when there is none.
+func (e *Engine) best(v *view) (*model.Node, bool) {
+	if !v.heaps || len(v.heap) > 2*len(e.World.Nodes())+64 {
+		e.heap(v)
+	}
+	for len(v.heap) > 0 {
+		if top := v.heap[0]; top.epoch == v.epoch[top.node.ID] {
+			return top.node, true
+		}
+		v.heap = pop(v.heap)
+	}
+	return nil, false
+}
+
+// heap makes the heap of a view anew.
+func (e *Engine) heap(v *view) {
+	v.heaps, v.heap = true, v.heap[:0]
+	for _, n := range e.World.Nodes() {
+		if int(n.ID) < len(v.fit) && v.fit[n.ID] > 0 {
+			v.heap = append(v.heap, candidate{e.score(v.class, n), n, n.Epoch})
+		}
+	}
+	heapify(v.heap)
+}
+
+// put places a task on the best candidate of a view, which stays up to date.
+func (e *Engine) put(v *view, t *model.Task, n *model.Node) {
+	e.World.Place(t, n)
+	v.fit[n.ID]--
+	v.room--
+	v.epoch[n.ID], v.at = n.Epoch, e.World.Log.End()
+	if v.fit[n.ID] > 0 {
+		v.heap[0] = candidate{e.score(v.class, n), n, n.Epoch}
+		sink(v.heap, 0)
+	} else {
+		v.heap = pop(v.heap)
+	}
+}
+
+// score rates a node: by what changes with placements, and by its fixed traits.
+func (e *Engine) score(c *model.Class, n *model.Node) int64 {
+	s := e.tiers.ScoreNode(c, n)
+	if c.Ratings != nil {
+		s += c.Ratings[n.ID]
+	}
+	return s
+}
+
+func heapify(heap []candidate) {
+	for i := len(heap)/2 - 1; i >= 0; i-- {
+		sink(heap, i)
+	}
+}
+
+// pop takes the first of a heap away.
+func pop(heap []candidate) []candidate {
+	last := len(heap) - 1
+	heap[0] = heap[last]
+	heap = heap[:last]
+	sink(heap, 0)
+	return heap
+}
+
+// rise restores the order of a heap above its last.
+func rise(heap []candidate) {
+	for i := len(heap) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !heap[i].before(heap[up]) {
+			return
+		}
+		heap[i], heap[up] = heap[up], heap[i]
+		i = up
+	}
+}
+
+// sink restores the order of a heap below i.
+func sink(heap []candidate, i int) {
+	for {
+		best := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
+			if heap[child].before(heap[best]) {
+				best = child
+			}
+		}
+		if best == i {
+			return
+		}
+		heap[i], heap[best] = heap[best], heap[i]
+		i = best
+	}
+}
