@@ -96,6 +96,7 @@ func (w *World) checkGangs() []error {
 	for _, key := range slices.Sorted(maps.Keys(w.gangs)) {
 		g := w.gangs[key]
 		var all Counts
+		var used resource.Vector
 		roles := map[string]*Counts{}
 		for _, t := range g.Tasks {
 			if w.tasks[t.UID] != t || t.Gang != g {
@@ -105,10 +106,13 @@ func (w *World) checkGangs() []error {
 				roles[t.Role] = &Counts{}
 			}
 			all.add(t, 1)
+			if t.charged() {
+				used.Add(t.Class.Req, 1)
+			}
 			roles[t.Role].add(t, 1)
 		}
-		if all != g.Counts {
-			errs = append(errs, fmt.Errorf("gang %s: counts %+v, its tasks give %+v", key, g.Counts, all))
+		if all != g.Counts || !equal(used, g.Used) {
+			errs = append(errs, fmt.Errorf("gang %s: counts %+v and used %v, its tasks give %+v and %v", key, g.Counts, g.Used, all, used))
 		}
 		for _, r := range g.Roles {
 			var want Counts

@@ -17,6 +17,8 @@ type Gang struct {
 	Tasks  []*Task // in order of arrival
 	Roles  []Role  // in order of first mention
 	Counts Counts
+	// Used is what its tasks are charged.
+	Used resource.Vector
 	// Promised is what is held in the queue for tasks that do not exist yet.
 	Promised resource.Vector
 	// Claims is room set aside for it.

@@ -204,6 +204,9 @@ func (w *World) put(t *Task) {
 
 // book adds or takes away what a task uses or wants, in its queue if it has one.
 func (w *World) book(t *Task, times int64) {
+	if t.charged() && t.Gang != nil {
+		t.Gang.Used.Add(t.Class.Req, times)
+	}
 	switch {
 	case t.charged() && t.queue != nil:
 		w.Quota.Charge(t.queue.ID, t.Class.Req, times)

@@ -26,7 +26,8 @@ const (
 //   - every task is in one bucket and charged to at most one node, and to its
 //     gang's queue exactly when it is charged to a node;
 //   - a node's Free is its Allocatable less its charged tasks;
-//   - a gang's and its roles' counts are those of its tasks.
+//   - a gang's and its roles' counts, and what a gang uses, are those of its tasks;
+//   - a queue wants what the waiting tasks of its gangs ask for.
 type World struct {
 	Resources resource.Table
 	Quota     quota.Tree

@@ -1,7 +1,6 @@
 package intake_test
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -152,17 +151,6 @@ func TestWhatCanNotBeCheckedIsSaid(t *testing.T) {
 		if task.Shape.Problem == nil || task.Shape.Problem.Field != want {
 			t.Errorf("problem %+v, want one about %s", task.Shape.Problem, want)
 		}
-	}
-}
-
-func TestAmountsBeyondTheirRangeAreHeldAtItsEnd(t *testing.T) {
-	l := corev1.ResourceList{}
-	for name, text := range map[corev1.ResourceName]string{"cpu": "9223372036854775807", "memory": "16Ei", "gpu": "9223372036854775807", "low": "-16Ei", "ok": "7"} {
-		l[name] = apiresource.MustParse(text)
-	}
-	want := resource.ListOf(map[string]int64{"cpu": math.MaxInt64, "memory": math.MaxInt64, "gpu": math.MaxInt64, "low": math.MinInt64, "ok": 7})
-	if diff := cmp.Diff(want, intake.Resources(l)); diff != "" {
-		t.Error(diff)
 	}
 }
 

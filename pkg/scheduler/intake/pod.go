@@ -68,7 +68,7 @@ func shape(p *corev1.Pod) model.Shape {
 	requests := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{UseStatusResources: true})
 	requests[corev1.ResourcePods] = apiresource.MustParse("1")
 	s := model.Shape{
-		Requests:     Resources(requests),
+		Requests:     model.Resources(requests),
 		NodeSelector: p.Spec.NodeSelector,
 		Tolerations:  p.Spec.Tolerations,
 		Related:      related(p),

@@ -38,7 +38,7 @@ func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
 		}
 	}
 	if pg.Spec.MinResources != nil {
-		g.MinResources = Resources(*pg.Spec.MinResources)
+		g.MinResources = model.Resources(*pg.Spec.MinResources)
 		if bad := negative("", "", "spec.minResources", g.MinResources); bad != nil {
 			g.Problem = bad
 		}
@@ -67,13 +67,14 @@ func subGroup(p schedulingv1beta1.SubGroupPolicySpec) model.SubGroup {
 	return s
 }
 
-// hints keeps those annotations that plugins may read.
+// hints keeps those annotations that plugins may read: those of our domain, and
+// the one that users write without any.
 func hints(annotations map[string]string) map[string]string {
 	var kept map[string]string
 	//muster:anyorder a copy from map to map
 	for key, value := range annotations {
 		domain, _, _ := strings.Cut(key, "/")
-		if domain == "volcano.sh" || strings.HasSuffix(domain, ".volcano.sh") {
+		if domain == "volcano.sh" || strings.HasSuffix(domain, ".volcano.sh") || key == "sla-waiting-time" {
 			if kept == nil {
 				kept = map[string]string{}
 			}
