@@ -26,6 +26,9 @@ const (
 	NotEnoughNodes   Code = "NotEnoughResources" // nodes lack room, or are filtered out
 	NeverFits        Code = "NeverFits"          // not even an empty cluster could hold it
 	NotEnoughCluster Code = "ClusterFull"        // minResources exceed what is free in the whole cluster
+	NamespaceQuota   Code = "NamespaceQuota"     // minResources exceed what a ResourceQuota leaves
+	ExtenderFailed   Code = "ExtenderFailed"     // the scheduler extender could not be asked
+	ExtenderRefused  Code = "ExtenderRefused"    // the scheduler extender says no
 	Unsupported      Code = "Unsupported"        // the pod asks for something that can't be checked
 	Fault            Code = "Fault"              // something broke while it was tried
 	BindRefused      Code = "BindRefused"        // the API server did not take a binding

@@ -95,6 +95,22 @@ func TestWhatIsAboutNodesHasItsWords(t *testing.T) {
 			reason.Reason{Code: reason.NotEnoughCluster, Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "7", Limit: "8", Short: "3"}}},
 			"minResources exceed what is free in the cluster: cpu needs 4, 7 of 8 used (short 3)",
 		},
+		"minResources over what is free in a cluster that is counted more than once": {
+			reason.Reason{Code: reason.NotEnoughCluster, Value: "1.2", Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "7", Limit: "9600m", Short: "1400m"}}},
+			"minResources exceed what is free in the cluster counted 1.2 times: cpu needs 4, 7 of 9600m used (short 1400m)",
+		},
+		"minResources over what a namespace may use": {
+			reason.Reason{Code: reason.NamespaceQuota, Kind: "ResourceQuota", Object: "ml/gpus", Short: []reason.Shortage{{Resource: "requests.nvidia.com/gpu", Need: "4", Used: "6", Limit: "8", Short: "2"}}},
+			"minResources exceed what ResourceQuota ml/gpus leaves: requests.nvidia.com/gpu needs 4, 6 of 8 used (short 2)",
+		},
+		"an extender that does not answer": {
+			reason.Reason{Code: reason.ExtenderFailed, Object: "http://x/predicate", Value: "no answer within 1s"},
+			"the scheduler extender at http://x/predicate can't be asked: no answer within 1s; it is tried again, or set extender.ignorable",
+		},
+		"an extender that says no": {
+			reason.Reason{Code: reason.ExtenderRefused, Object: "http://x/overused", Value: `queue "ai" is overused`},
+			`the scheduler extender at http://x/overused says no: queue "ai" is overused`,
+		},
 	})
 }
 

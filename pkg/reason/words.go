@@ -22,6 +22,10 @@ func (r Reason) String() string {
 		return fmt.Sprintf("a fault in the scheduler keeps it from being tried until it is changed: %s; please report it", r.Value)
 	case BindRefused:
 		return fmt.Sprintf("the API server refuses to bind pod %s: %s; it is tried again and again", r.Object, r.Value)
+	case ExtenderFailed:
+		return fmt.Sprintf("the scheduler extender at %s can't be asked: %s; it is tried again, or set extender.ignorable", r.Object, r.Value)
+	case ExtenderRefused:
+		return fmt.Sprintf("the scheduler extender at %s says no: %s", r.Object, r.Value)
 	default:
 		return r.arithmetic()
 	}
@@ -51,10 +55,20 @@ func (r Reason) arithmetic() string {
 	case NeverFits:
 		return fmt.Sprintf("%sneeds %d, and even with all nodes empty only %d would fit: ask for less, or add nodes%s", r.role(), r.Need, r.Empty, r.tallies())
 	case NotEnoughCluster:
-		return "minResources exceed what is free in the cluster: " + r.shortages()
+		return fmt.Sprintf("minResources exceed what is free in the cluster%s: %s", r.factor(), r.shortages())
+	case NamespaceQuota:
+		return fmt.Sprintf("minResources exceed what ResourceQuota %s leaves: %s", r.Object, r.shortages())
 	default:
 		return string(r.Code)
 	}
+}
+
+// factor says how many times a cluster is counted, when that is not once.
+func (r Reason) factor() string {
+	if r.Value == "" {
+		return ""
+	}
+	return fmt.Sprintf(" counted %s times", r.Value)
 }
 
 func (r Reason) object() string {
