@@ -6,9 +6,11 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/binpack"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/capacity"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/overcommit"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/proportion"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/sla"
 )
 
 // Builtin returns a fresh registry, so that a caller may add its own plugins.
@@ -17,8 +19,10 @@ func Builtin() framework.Registry {
 		binpack.Name:    binpack.New,
 		capacity.Name:   capacity.New,
 		gang.Name:       gang.New,
+		overcommit.Name: overcommit.New,
 		predicates.Name: predicates.New,
 		priority.Name:   priority.New,
 		proportion.Name: proportion.New,
+		sla.Name:        sla.New,
 	}
 }
