@@ -32,10 +32,17 @@ func (w *World) Check() error {
 	if !equal(total, w.Total) || !equal(foreign, w.Foreign) {
 		errs = append(errs, fmt.Errorf("total %v and foreign %v, nodes and tasks give %v and %v", w.Total, w.Foreign, total, foreign))
 	}
+	var debt resource.Vector
 	for i, n := range w.nodes {
+		for d := range free[i] {
+			debt.Set(d, debt.At(d)+max(0, -free[i].At(d)-n.Claimed.At(d)))
+		}
 		if !equal(free[i], n.Free) {
 			errs = append(errs, fmt.Errorf("node %s: free %v, its tasks leave %v", n.Name, n.Free, free[i]))
 		}
+	}
+	if !equal(debt, w.Debt) {
+		errs = append(errs, fmt.Errorf("debt %v, nodes and tasks give %v", w.Debt, debt))
 	}
 	return errors.Join(append(errs, w.checkQueues(&own)...)...)
 }

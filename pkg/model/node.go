@@ -67,8 +67,8 @@ func (w *World) DropNode(name string) *Node {
 
 // size gives a node's room another size.
 func (w *World) size(n *Node, allocatable resource.Vector) {
-	n.Free.Add(n.Allocatable, -1)
-	n.Free.Add(allocatable, 1)
+	w.free(n, n.Allocatable, -1)
+	w.free(n, allocatable, 1)
 	w.Total.Add(n.Allocatable, -1)
 	w.Total.Add(allocatable, 1)
 }
@@ -87,4 +87,20 @@ func (w *World) node(name string) *Node {
 	w.nodes = append(w.nodes, n)
 	w.nodesByName[name] = n
 	return n
+}
+
+// free adds times copies of v to what is free on a node.
+func (w *World) free(n *Node, v resource.Vector, times int64) {
+	for d, amount := range v {
+		if amount == 0 {
+			continue
+		}
+		claimed := n.Claimed.At(d)
+		before := resource.Add(n.Free.At(d), claimed)
+		after := resource.Add(before, amount*times)
+		n.Free.Set(d, resource.Add(after, -claimed))
+		if before < 0 || after < 0 {
+			w.Debt.Set(d, resource.Add(w.Debt.At(d), min(before, 0)-min(after, 0)))
+		}
+	}
 }

@@ -172,7 +172,7 @@ func (w *World) lift(t *Task) {
 	t.Stuck = ""
 	if t.charged() {
 		n := t.On
-		n.Free.Add(t.Class.Req, 1)
+		w.free(n, t.Class.Req, 1)
 		n.Tasks[t.slot] = n.Tasks[len(n.Tasks)-1]
 		n.Tasks[t.slot].slot = t.slot
 		n.Tasks = n.Tasks[:len(n.Tasks)-1]
@@ -188,7 +188,7 @@ func (w *World) lift(t *Task) {
 func (w *World) put(t *Task) {
 	if t.charged() {
 		n := t.On
-		n.Free.Add(t.Class.Req, -1)
+		w.free(n, t.Class.Req, -1)
 		t.slot = int32(len(n.Tasks))
 		n.Tasks = append(n.Tasks, t)
 		w.tick(n)

@@ -34,6 +34,9 @@ type World struct {
 	// Total is what all known nodes have together, Foreign what tasks without a
 	// queue take of it.
 	Total, Foreign resource.Vector
+	// Debt is by how much tasks exceed the nodes they are on, all nodes together:
+	// what is used of what is not there, as on a node that shrank or is gone.
+	Debt resource.Vector
 	// PromisedAll is what is promised to all gangs together.
 	PromisedAll resource.Vector
 	// Happened gathers the kinds of change since the engine last cleared it.
@@ -70,6 +73,16 @@ func New() *World {
 		gangs:        map[string]*Gang{},
 		tasks:        map[string]*Task{},
 	}
+}
+
+// ForQueues is what the cluster has for queues: all but what tasks without a queue
+// take of what is there. It is written into the given vector.
+func (w *World) ForQueues(into resource.Vector) resource.Vector {
+	into = append(into[:0], w.Total...)
+	for d := range w.Foreign {
+		into.Set(d, resource.Add(into.At(d), -max(0, resource.Add(w.Foreign.At(d), -w.Debt.At(d)))))
+	}
+	return into
 }
 
 func (w *World) touch(g *Gang) {

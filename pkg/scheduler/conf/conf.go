@@ -8,8 +8,10 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/binpack"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/overcommit"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/proportion"
 )
 
 // Default returns the configuration that holds when the user gives none.
@@ -18,7 +20,7 @@ func Default() engine.Config {
 		Actions: []engine.Action{enqueue.New(), allocate.New(), backfill.New()},
 		Tiers: [][]engine.PluginConfig{
 			{{Name: priority.Name}, {Name: gang.Name}},
-			{{Name: predicates.Name}, {Name: binpack.Name}},
+			{{Name: overcommit.Name}, {Name: predicates.Name}, {Name: proportion.Name}, {Name: binpack.Name}},
 		},
 	}
 }

@@ -49,12 +49,10 @@ func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 		no := e.overLimit(over, need)
 		return c.refuse(en, no.why, no.wakes)
 	}
-	vote, why, wakes := e.tiers.VoteOnGang(g, need)
-	if vote == framework.Refuse {
-		return c.refuse(en, why, wakes)
-	}
-	if why, ok := e.overCluster(need); !ok && vote != framework.Permit {
-		return c.refuse(en, why, model.NodeRoom|model.NodeChanged)
+	if vote, why, wakes := e.tiers.VoteOnGang(g, need); vote == framework.Refuse {
+		turn := c.refuse(en, why, wakes)
+		c.remind(en)
+		return turn
 	}
 	e.promise(en, c.Now)
 	en.phase = model.Inqueue

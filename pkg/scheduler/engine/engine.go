@@ -74,8 +74,7 @@ func (e *Engine) Run(now time.Time) Report {
 	e.ran = now
 	e.filterNewClasses()
 	e.losePatience(now)
-	e.total = append(e.total[:0], e.World.Total...)
-	e.total.Add(e.World.Foreign, -1)
+	e.total = e.World.ForQueues(e.total)
 	c.changed = e.takeChanged()
 	e.tiers.Begin(e.World, now)
 	c.waiting = e.wake(now)

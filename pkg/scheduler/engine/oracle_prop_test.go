@@ -260,7 +260,7 @@ func (s *small) couldRun(g *smallGang, k int) bool {
 
 func withProportion(t interface{ Fatal(...any) }) *engine.Engine {
 	config := conf.Default()
-	config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: "proportion"}})
+
 	e, err := engine.New(config, plugins.Builtin())
 	if err != nil {
 		t.Fatal(err)

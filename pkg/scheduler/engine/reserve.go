@@ -13,12 +13,7 @@ import (
 // waited as long as plugins allow. Until then it notes when that will be.
 func (c *Cycle) reserve(en *entry, no refusal, claims []model.Claim) {
 	e, g := c.engine, en.gang
-	from, ok := e.tiers.ReserveFrom(g)
-	if !ok || g.Whole() {
-		return
-	}
-	if c.Now.Before(from) {
-		e.alarms[en] = from
+	if g.Whole() || !c.remind(en) {
 		return
 	}
 	switch no.why.Code {
@@ -33,6 +28,17 @@ func (c *Cycle) reserve(en *entry, no refusal, claims []model.Claim) {
 		claims = e.claims(no.groups)
 	}
 	e.setAside(g, claims)
+}
+
+// remind reports whether a gang has waited as long as plugins allow; if it has
+// not yet, it will be tried again when it has.
+func (c *Cycle) remind(en *entry) bool {
+	from, ok := c.engine.tiers.ReserveFrom(en.gang)
+	if ok && c.Now.Before(from) {
+		c.engine.alarms[en] = from
+		return false
+	}
+	return ok
 }
 
 // stands reports whether claims are still good for what a gang needs.

@@ -95,29 +95,6 @@ func (e *Engine) overLimit(over []quota.Over, need resource.Vector) refusal {
 	return refusal{why: why, wakes: wakes, short: shortfall{queue: need}}
 }
 
-// overCluster says whether need, besides all that is promised, exceeds what is
-// free on all nodes together.
-func (e *Engine) overCluster(need resource.Vector) (reason.Reason, bool) {
-	var free, all resource.Vector
-	for _, n := range e.World.Nodes() {
-		if n.Known && !n.Unschedulable {
-			all.Add(n.Allocatable, 1)
-			for d, room := range n.Free {
-				free.Set(d, resource.Add(free.At(d), max(room, 0))) // one node's debt is not another's
-			}
-		}
-	}
-	free.Add(e.World.PromisedAll, -1)
-	why := reason.Reason{Code: reason.NotEnoughCluster}
-	for d, want := range need {
-		if want > 0 && want > free.At(d) {
-			why.Short = append(why.Short, shortage(e.World.Resources.Name(d), want, all.At(d)-free.At(d), all.At(d)))
-		}
-	}
-	slices.SortFunc(why.Short, func(a, b reason.Shortage) int { return cmp.Compare(a.Resource, b.Resource) })
-	return why, why.Short == nil
-}
-
 func shortage(name string, need, used, limit int64) reason.Shortage {
 	return reason.Shortage{
 		Resource: name,

@@ -49,7 +49,7 @@ func (*plugin) Name() string { return Name }
 // Begin reads the parts that queues name.
 func (p *plugin) Begin(w *model.World, _ time.Time) {
 	p.parts, p.queues = w.Quota.Parts(), w.Queues()
-	p.standing.Tree, p.standing.Total = &w.Quota, w.Total
+	p.standing.Tree, p.standing.Total = &w.Quota, w.ForQueues(p.standing.Total)
 }
 
 func (p *plugin) CompareQueues(a, b *model.Queue) int { return p.standing.Compare(a.ID, b.ID) }

@@ -81,6 +81,7 @@ func (p *plugin) used() resource.Vector {
 	var sum resource.Vector
 	sum.Add(p.world.Foreign, 1)
 	sum.Add(p.world.PromisedAll, 1)
+	sum.Add(p.world.Debt, -1)
 	for _, q := range p.world.Queues() {
 		if p.world.Quota.Parent(q.ID) == quota.None {
 			sum.Add(p.world.Quota.Used(q.ID), 1)

@@ -45,8 +45,7 @@ func (*plugin) Name() string { return Name }
 
 // Begin divides anew what there is.
 func (p *plugin) Begin(w *model.World, _ time.Time) {
-	p.total = append(p.total[:0], w.Total...)
-	p.total.Add(w.Foreign, -1)
+	p.total = w.ForQueues(p.total)
 	for d := range p.total {
 		p.total[d] = max(p.total[d], 0)
 	}
