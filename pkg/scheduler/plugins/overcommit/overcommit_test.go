@@ -82,7 +82,7 @@ func TestAdmissionIsBoundedByTheClusterTimesTheFactor(t *testing.T) {
 func TestTheBoundIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cores := rapid.Int64Range(1, 1<<40).Draw(t, "cores")
-		queued := rapid.Int64Range(0, 2*cores).Draw(t, "queued")
+		queued := rapid.Int64Range(0, cores).Draw(t, "queued")
 		promised := rapid.Int64Range(0, cores).Draw(t, "promised")
 		millionths := rapid.Int64Range(1_000_000, 3_000_000).Draw(t, "factor in millionths")
 		need := rapid.Int64Range(1, 3000*cores).Draw(t, "need")
