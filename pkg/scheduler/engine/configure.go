@@ -23,6 +23,9 @@ type Action interface {
 type Config struct {
 	Actions []Action         // run in this order
 	Tiers   [][]PluginConfig // the plugins, first tier first
+	// NodesToScorePercent is how many of the nodes with room are scored for a
+	// placement, in percent; 0: all of them.
+	NodesToScorePercent int
 	// PatienceFor is how long a gang that lacks tasks is waited for, after the
 	// last sign of life, before that is called out and room promised to it is
 	// given back; 0: ten seconds.
@@ -58,6 +61,9 @@ func (c *Config) build(registry framework.Registry, env framework.Env) (*framewo
 	}
 	if c.PatienceFor < 0 || c.OrphansAfter < 0 {
 		errs = append(errs, fmt.Errorf("patienceFor %v, orphansAfter %v: a duration can't be negative", c.PatienceFor, c.OrphansAfter))
+	}
+	if c.NodesToScorePercent < 0 || c.NodesToScorePercent > 100 {
+		errs = append(errs, fmt.Errorf("nodesToScorePercent %d: give 0 to 100", c.NodesToScorePercent))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
