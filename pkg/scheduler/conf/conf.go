@@ -1,4 +1,6 @@
-// Package conf says how the engine is configured.
+// Package conf reads how the engine is configured: volcano-scheduler.conf as users
+// have it, into an engine.Config, or everything that is wrong with it, each with
+// its line and what would be right. It opens no file and watches nothing.
 package conf
 
 import (
@@ -23,4 +25,23 @@ func Default() engine.Config {
 			{{Name: overcommit.Name}, {Name: predicates.Name}, {Name: proportion.Name}, {Name: binpack.Name}},
 		},
 	}
+}
+
+// DefaultText is the default configuration as volcano-scheduler.conf.
+func DefaultText() string {
+	return `# What holds when no configuration is given. Key by key: what you leave out stays as it is here.
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+  - name: binpack
+`
 }

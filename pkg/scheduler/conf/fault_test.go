@@ -1,0 +1,112 @@
+package conf_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-sh/muster/pkg/scheduler/conf"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+)
+
+// tier writes a text with one tier; its plugins begin in line 3.
+func tier(plugins ...string) string {
+	return "tiers:\n- plugins:\n" + strings.Join(plugins, "")
+}
+
+func TestFaultsNameLineValueAndRemedy(t *testing.T) {
+	const top = "actions, tiers, configurations, metrics, percentageOfNodesToScore"
+	tests := map[string]struct {
+		text string
+		want []string
+	}{
+		"nothing":             {"", []string{"the text is empty: write at least one of " + top}},
+		"only a remark":       {"# later\n", []string{"the text is empty: write at least one of " + top}},
+		"no mapping":          {"- a\n", []string{"line 1: the text is a list: give a mapping with the keys " + top}},
+		"a quote left open":   {"actions: allocate\ntiers: \"\n", []string{"line 2: this is no YAML: found unexpected end of stream; mind colons, quotes, tabs and how far lines stand in"}},
+		"a line too far left": {tier("  - name: gang\n", "   enableJobOrder: true\n"), []string{"line 4: this is no YAML: did not find expected key; mind colons, quotes, tabs and how far lines stand in"}},
+		"a tab":               {"actions: allocate\n\ttiers: x\n", []string{"line 2: this is no YAML: found a tab character that violates indentation; mind colons, quotes, tabs and how far lines stand in"}},
+		"a key twice":         {"actions: allocate\n\nactions: enqueue\n", []string{`line 3: mapping key "actions" already defined at line 1: keep one of them`}},
+		"two documents":       {"actions: allocate\n---\nactions: enqueue\n", []string{"line 2: a second document begins: keep one"}},
+
+		"an unknown key at the top":   {"action: allocate\n", []string{`line 1: key "action" is unknown; did you mean "actions"?`}},
+		"an unknown key of a tier":    {"tiers:\n- plugin: []\n", []string{`line 2: tiers: key "plugin" is unknown; did you mean "plugins"?`}},
+		"an unknown action":           {`actions: "enqueue, alocate"`, []string{`line 1: action "alocate" is unknown; did you mean "allocate"?`}},
+		"an unknown action in a list": {"actions:\n- enqueue\n- fly\n", []string{`line 3: action "fly" is unknown; there are allocate, backfill, enqueue`}},
+		"no action":                   {"actions: ','\n", []string{`line 1: actions is ",": name at least allocate`}},
+		"actions that are a mapping":  {"actions: {allocate: true}\n", []string{`line 1: actions is a mapping: give a comma list such as "enqueue, allocate, backfill"`}},
+		"an action that is a list":    {"actions: [[allocate]]\n", []string{"line 1: an action is a list: give a name: one of allocate, backfill, enqueue", "line 1: actions is a list: name at least allocate"}},
+
+		"an unknown plugin":       {tier("  - name: priority\n", "  - name: binpak\n"), []string{`line 4: plugin "binpak" is unknown; did you mean "binpack"?`}},
+		"a plugin without a name": {tier("  - arguments: {}\n"), []string{"line 3: a plugin has no name: give name, one of binpack, capacity, conformance, drf, gang, nested, nodeorder, overcommit, predicates, priority, proportion"}},
+		"a plugin that is a word": {tier("  - gang\n"), []string{`line 3: an item of plugins is "gang": give a mapping with name: a plugin, arguments and switches`}},
+		"tiers that are a word":   {"tiers: gang\n", []string{`line 1: tiers is "gang": give a list, each item with plugins`}},
+		"an empty tier item":      {"tiers:\n-\n", []string{"line 2: an item of tiers is empty: give a mapping with plugins"}},
+		"a plugin twice":          {tier("  - name: gang\n") + "- plugins:\n  - name: gang\n", []string{`line 5: plugin "gang" is in line 3 already: keep one of them`}},
+
+		"an unknown switch":                      {tier("  - name: gang\n", "    enableJobOrdr: true\n"), []string{`line 4: plugin "gang": key "enableJobOrdr" is unknown; did you mean "enableJobOrder"?`}},
+		"a switch that is no boolean":            {tier("  - name: gang\n", "    enableJobOrder: maybe\n"), []string{`line 4: plugin "gang": enableJobOrder is "maybe": give true or false`}},
+		"a switch that is a list":                {tier("  - name: gang\n", "    enableJobOrder: [true]\n"), []string{`line 4: plugin "gang": enableJobOrder is a list: give true or false`}},
+		"an empty switch":                        {tier("  - name: gang\n", "    enableJobOrder:\n"), []string{`line 4: plugin "gang": enableJobOrder is empty: give true or false`}},
+		"a hierarchy where there could be none":  {tier("  - name: gang\n", "    enableHierarchy: true\n"), []string{`line 4: plugin "gang": argument "enableHierarchy" is unknown; there are none`}},
+		"an unknown argument":                    {tier("  - name: gang\n", "  - name: drf\n    arguments:\n      drf.wieght: 5\n"), []string{`line 6: plugin "drf": argument "drf.wieght" is unknown; did you mean "drf.weight"?`}},
+		"arguments that are a list":              {tier("  - name: drf\n    arguments:\n    - drf.weight\n"), []string{`line 4: plugin "drf": arguments is a list: give a mapping`}},
+		"a negative argument":                    {tier("  - name: binpack\n    arguments:\n      binpack.weight: -1\n"), []string{`line 5: plugin "binpack": argument binpack.weight is "-1": give a whole number of 0 or more`}},
+		"an argument of another type":            {tier("  - name: binpack\n    arguments:\n      binpack.weight: [1]\n"), []string{`line 5: plugin "binpack": argument binpack.weight is "[1]": give a whole number of 0 or more`}},
+		"an argument within a block":             {tier("  - name: nested\n    arguments:\n      block:\n\n        weight: x\n"), []string{`line 7: plugin "nested": block: argument weight is "x": give a whole number of 0 or more`}},
+		"an unknown argument within a block":     {tier("  - name: nested\n    arguments:\n      block: {wait: 1}\n"), []string{`line 5: plugin "nested": block: argument "wait" is unknown; there are weight`}},
+		"a block that is none":                   {tier("  - name: nested\n    arguments:\n      block: 7\n"), []string{`line 5: plugin "nested": argument block is "7": give a block of arguments`}},
+		"proportion together with capacity":      {tier("  - name: proportion\n", "  - name: capacity\n"), []string{"line 4: plugins proportion (line 3) and capacity (line 4) both divide the cluster among queues: keep one of them"}},
+		"proportion with a hierarchy of drf":     {tier("  - name: proportion\n", "  - name: drf\n    enableHierarchy: \"true\"\n"), []string{`line 5: plugin "drf": enableHierarchy is true, and plugin proportion (line 3) divides the cluster among queues as well: set it to false, or remove proportion`}},
+		"the same, as drf's argument":            {tier("  - name: drf\n    arguments:\n      drf.enableHierarchy: true\n", "  - name: proportion\n"), []string{`line 5: plugin "drf": enableHierarchy is true, and plugin proportion (line 6) divides the cluster among queues as well: set it to false, or remove proportion`}},
+		"too many nodes":                         {"percentageOfNodesToScore: 300\n", []string{`line 1: percentageOfNodesToScore is "300": give a whole number from 0 to 100; 0 means all`}},
+		"fewer than no nodes":                    {"percentageOfNodesToScore: -1\n", []string{`line 1: percentageOfNodesToScore is "-1": give a whole number from 0 to 100; 0 means all`}},
+		"nodes that are a list":                  {"percentageOfNodesToScore: [1]\n", []string{`line 1: percentageOfNodesToScore is a list: give a whole number from 0 to 100; 0 means all`}},
+		"another kind":                           {"apiVersion: kubescheduler.config.k8s.io/v1\nkind: Policy\n", []string{`line 2: kind is "Policy": give KubeSchedulerConfiguration`}},
+		"no kind":                                {"apiVersion: kubescheduler.config.k8s.io/v1\n", []string{"line 1: kind is missing: give KubeSchedulerConfiguration"}},
+		"another version":                        {"apiVersion: v1\nkind: KubeSchedulerConfiguration\n", []string{`line 1: apiVersion is "v1": give kubescheduler.config.k8s.io/v1`}},
+		"more of kube-scheduler's configuration": {"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: []\n", []string{`line 3: key "profiles" is unknown; there are apiVersion, kind, percentageOfNodesToScore; nothing else of a KubeSchedulerConfiguration counts here`}},
+		"a whole ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata: {}\n", []string{
+			`line 2: kind is "ConfigMap": give the text of its key volcano-scheduler.conf alone, or name the ConfigMap with --scheduler-conf-configmap`,
+		}},
+		"configurations of an unknown action": {"configurations:\n- name: alocate\n", []string{`line 2: configurations: action "alocate" is unknown; did you mean "allocate"?`}},
+		"configurations of nobody":            {"configurations:\n- arguments: {}\n", []string{"line 2: configurations: name is missing: give the action that the arguments are for"}},
+		"an unknown key of configurations":    {"configurations:\n- name: allocate\n  args: {}\n", []string{`line 3: configurations: key "args" is unknown; there are name, arguments`}},
+		"an unknown argument of an action":    {"configurations:\n- name: allocate\n  arguments:\n    cache: 1\n", []string{`line 4: configurations: action "allocate": argument "cache" is unknown; there are predicateErrorCacheEnable`}},
+		"an unknown key of metrics":           {"metrics:\n  type: prometheus\n  adress: x\n", []string{`line 3: metrics: argument "adress" is unknown; did you mean "address"?`}},
+		"a wrong value within metrics":        {"metrics:\n  tls:\n    insecureSkipVerify: 7\n", []string{`line 3: metrics: argument tls.insecureSkipVerify is "7": give true or false`}},
+		"all at once, by line": {"percentageOfNodesToScore: x\n" + tier("  - name: binpack\n    arguments: {binpack.weight: -1, weight: 2}\n", "  - name: gang\n    enableJobOrdr: 1\n") + "actions: fly\n", []string{
+			`line 1: percentageOfNodesToScore is "x": give a whole number from 0 to 100; 0 means all`,
+			`line 5: plugin "binpack": argument binpack.weight is "-1": give a whole number of 0 or more`,
+			`line 5: plugin "binpack": argument "weight" is unknown; there are binpack.resources, binpack.weight`,
+			`line 7: plugin "gang": key "enableJobOrdr" is unknown; did you mean "enableJobOrder"?`,
+			`line 8: action "fly" is unknown; there are allocate, backfill, enqueue`,
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse(tt.text)
+			faults, ok := errors.AsType[conf.Faults](err)
+			if !ok {
+				t.Fatalf("got %v, want faults", err)
+			}
+			if diff := cmp.Diff(strings.Join(tt.want, "\n"), faults.Error()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFaultsCanBeAskedForTheirKind(t *testing.T) {
+	_, err := parse(tier("  - name: binpak\n"))
+	if unknown, ok := errors.AsType[*framework.UnknownError](err); !ok || unknown.Near != "binpack" {
+		t.Errorf("%v holds %+v", err, unknown)
+	}
+	_, err = parse(tier(strings.Repeat("  - gang\n", 60)))
+	faults, ok := errors.AsType[conf.Faults](err)
+	if last := faults[len(faults)-1]; !ok || len(faults) != 51 || last.Error() != "there are 10 more faults" {
+		t.Errorf("%d faults, the last is %v", len(faults), last)
+	}
+}
