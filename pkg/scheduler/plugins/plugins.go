@@ -7,6 +7,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/capacity"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/overcommit"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodeorder"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/proportion"
@@ -20,6 +21,7 @@ func Builtin() framework.Registry {
 		capacity.Name:   capacity.New,
 		gang.Name:       gang.New,
 		overcommit.Name: overcommit.New,
+		nodeorder.Name:  nodeorder.New,
 		predicates.Name: predicates.New,
 		priority.Name:   priority.New,
 		proportion.Name: proportion.New,
