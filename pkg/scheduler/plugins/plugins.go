@@ -7,6 +7,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/capacity"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/overcommit"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodegroup"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodeorder"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
@@ -21,6 +22,7 @@ func Builtin() framework.Registry {
 		capacity.Name:   capacity.New,
 		gang.Name:       gang.New,
 		overcommit.Name: overcommit.New,
+		nodegroup.Name:  nodegroup.New,
 		nodeorder.Name:  nodeorder.New,
 		predicates.Name: predicates.New,
 		priority.Name:   priority.New,
