@@ -13,6 +13,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/proportion"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/sla"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/resourcestrategyfit"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/tasktopology"
 )
 
@@ -36,5 +37,13 @@ func Builtin() framework.Registry {
 		predicates.Name:   predicates.New,
 		priority.Name:     priority.New,
 		tasktopology.Name: tasktopology.New,
+		binpack.Name:             binpack.New,
+		gang.Name:                gang.New,
+		nodegroup.Name:           nodegroup.New,
+		nodeorder.Name:           nodeorder.New,
+		predicates.Name:          predicates.New,
+		priority.Name:            priority.New,
+		resourcestrategyfit.Name: resourcestrategyfit.New,
+		tasktopology.Name:        tasktopology.New,
 	}
 }
