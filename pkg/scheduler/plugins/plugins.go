@@ -9,6 +9,12 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodegroup"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodeorder"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/overcommit"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/cdp"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/conformance"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodegroup"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodeorder"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/pdb"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/proportion"
@@ -38,9 +44,12 @@ func Builtin() framework.Registry {
 		priority.Name:     priority.New,
 		tasktopology.Name: tasktopology.New,
 		binpack.Name:             binpack.New,
+		cdp.Name:                 cdp.New,
+		conformance.Name:         conformance.New,
 		gang.Name:                gang.New,
 		nodegroup.Name:           nodegroup.New,
 		nodeorder.Name:           nodeorder.New,
+		pdb.Name:                 pdb.New,
 		predicates.Name:          predicates.New,
 		priority.Name:            priority.New,
 		resourcestrategyfit.Name: resourcestrategyfit.New,
