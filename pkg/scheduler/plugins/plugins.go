@@ -18,6 +18,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/proportion"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/resourcequota"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/sla"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/resourcestrategyfit"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/tasktopology"
@@ -54,5 +55,12 @@ func Builtin() framework.Registry {
 		priority.Name:            priority.New,
 		resourcestrategyfit.Name: resourcestrategyfit.New,
 		tasktopology.Name:        tasktopology.New,
+		binpack.Name:       binpack.New,
+		gang.Name:          gang.New,
+		overcommit.Name:    overcommit.New,
+		predicates.Name:    predicates.New,
+		priority.Name:      priority.New,
+		resourcequota.Name: resourcequota.New,
+		sla.Name:           sla.New,
 	}
 }
