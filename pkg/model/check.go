@@ -29,6 +29,11 @@ func (w *World) Check() error {
 	}
 	errs = append(errs, w.checkTasks(free, &own, &foreign)...)
 	w.checkClaims(free, &own)
+	for _, key := range slices.Sorted(maps.Keys(w.gangs)) {
+		if g := w.gangs[key]; g.Queue != nil {
+			own.Want(g.Queue.ID, g.Awaited, 1)
+		}
+	}
 	if !equal(total, w.Total) || !equal(foreign, w.Foreign) {
 		errs = append(errs, fmt.Errorf("total %v and foreign %v, nodes and tasks give %v and %v", w.Total, w.Foreign, total, foreign))
 	}

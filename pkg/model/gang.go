@@ -21,6 +21,8 @@ type Gang struct {
 	Used resource.Vector
 	// Promised is what is held in the queue for tasks that do not exist yet.
 	Promised resource.Vector
+	// Awaited is what its tasks will ask for once it is told to go ahead; nil when it was, or when they exist.
+	Awaited resource.Vector
 	// Claims is room set aside for it.
 	Claims    []Claim
 	selectors []labels.Selector // by SubGroups
@@ -125,6 +127,7 @@ func (w *World) DropGang(key, uid string) {
 		return
 	}
 	w.Promise(g, nil)
+	w.Await(g, nil)
 	w.recharge(g, nil)
 	g.GangSpec, g.Known, g.selectors = GangSpec{Key: key}, false, nil
 	for i := range g.Roles {
@@ -151,6 +154,16 @@ func (w *World) Promise(g *Gang, v resource.Vector) {
 	}
 }
 
+// Await notes that the tasks of a gang will ask for v once it is told to go
+// ahead, in place of what was noted before. Nil: it does not wait for that.
+func (w *World) Await(g *Gang, v resource.Vector) {
+	if g.Queue != nil {
+		w.Quota.Want(g.Queue.ID, g.Awaited, -1)
+		w.Quota.Want(g.Queue.ID, v, 1)
+		g.Awaited = v
+	}
+}
+
 func (w *World) gang(key string) *Gang {
 	if g := w.gangs[key]; g != nil {
 		return g
@@ -164,6 +177,7 @@ func (w *World) gang(key string) *Gang {
 // join moves a gang, with all that is charged for it, to the queue of that name.
 func (w *World) join(g *Gang, name string) {
 	w.Promise(g, nil)
+	w.Await(g, nil)
 	w.recharge(g, w.queue(name))
 }
 

@@ -27,7 +27,7 @@ const (
 //     gang's queue exactly when it is charged to a node;
 //   - a node's Free is its Allocatable less its charged tasks;
 //   - a gang's and its roles' counts, and what a gang uses, are those of its tasks;
-//   - a queue wants what the waiting tasks of its gangs ask for.
+//   - a queue wants what the waiting tasks of its gangs ask for, and its gangs await.
 type World struct {
 	Resources resource.Table
 	Quota     quota.Tree
