@@ -26,10 +26,7 @@ type Cycle struct {
 }
 
 // Awaited reports whether a gang waits for its tasks to be made and has not been told to go ahead.
-func (c *Cycle) Awaited(g *model.Gang) bool {
-	phase := c.engine.entries[g].phase
-	return (phase == model.Pending || phase == "") && g.Counts.Alive() < max(g.Min, 1) && g.Counts.Placed == 0
-}
+func (c *Cycle) Awaited(g *model.Gang) bool { return c.engine.entries[g].awaited() }
 
 // Placeable reports whether there are tasks of a gang to be placed.
 func (c *Cycle) Placeable(g *model.Gang) bool { return !c.Awaited(g) }
@@ -56,6 +53,7 @@ func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 	}
 	e.promise(en, c.Now)
 	en.phase = model.Inqueue
+	c.engine.await(en)
 	c.change(en)
 	c.content(en)
 	return Done

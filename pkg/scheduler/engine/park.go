@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // entry is what the engine remembers of a gang between runs.
@@ -43,6 +44,7 @@ func (e *Engine) takeChanged() []*entry {
 		}
 		en.wakes |= model.GangChanged
 		en.impatient = false
+		e.await(en)
 		changed = append(changed, en)
 	}
 	return changed
@@ -107,6 +109,22 @@ func (e *Engine) stillShort(en *entry) bool {
 		return s.class.Alive() && e.view(s.class).room < s.need
 	}
 	return s.queue != nil && !e.World.Quota.Fits(g.Queue.ID, s.queue, e.total)
+}
+
+// await notes what a gang will ask for while it waits to be told to go ahead and
+// has no tasks that ask for it.
+func (e *Engine) await(en *entry) {
+	var need resource.Vector
+	if en.awaited() && en.gang.Known && en.gang.Counts.Alive() == 0 {
+		need = e.World.Resources.Vector(en.gang.MinResources)
+	}
+	e.World.Await(en.gang, need)
+}
+
+// awaited reports whether a gang waits for its tasks to be made and has not been told to go ahead.
+func (en *entry) awaited() bool {
+	n := en.gang.Counts
+	return (en.phase == model.Pending || en.phase == "") && n.Alive() < max(en.gang.Min, 1) && n.Placed == 0
 }
 
 // promise holds the gang's minResources in its queue until its tasks exist, or
