@@ -5,6 +5,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/binpack"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/capacity"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/drf"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodegroup"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodeorder"
@@ -56,6 +57,7 @@ func Builtin() framework.Registry {
 		resourcestrategyfit.Name: resourcestrategyfit.New,
 		tasktopology.Name:        tasktopology.New,
 		binpack.Name:       binpack.New,
+		drf.Name:           drf.New,
 		gang.Name:          gang.New,
 		overcommit.Name:    overcommit.New,
 		predicates.Name:    predicates.New,
