@@ -15,9 +15,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/integrations"
 	"github.com/muster-sh/muster/pkg/controllers/podgroup"
+	"github.com/muster-sh/muster/pkg/controllers/queue"
 	"github.com/muster-sh/muster/pkg/workload"
 )
 
@@ -37,13 +39,14 @@ type Controller struct {
 func All() []Controller {
 	return []Controller{
 		{Name: "podgroup", Setup: setupPodGroup, Rules: podGroupRules()},
+		{Name: "queue", Setup: setupQueue, Rules: queue.Rules()},
 	}
 }
 
 // Scheme knows every type that controllers read or write.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(s), schedulingv1beta1.AddToScheme(s), kubeflowv1.AddToScheme(s)); err != nil {
+	if err := errors.Join(scheme.AddToScheme(s), schedulingv1beta1.AddToScheme(s), busv1alpha1.AddToScheme(s), kubeflowv1.AddToScheme(s)); err != nil {
 		return nil, fmt.Errorf("register types: %w", err)
 	}
 	return s, nil
@@ -56,6 +59,10 @@ func setupPodGroup(ctx context.Context, mgr manager.Manager, o Options) error {
 	}
 	ours := func(name string) bool { return slices.Contains(o.SchedulerNames, name) }
 	return podgroup.Setup(ctx, mgr, registry.Adapters(), ours)
+}
+
+func setupQueue(ctx context.Context, mgr manager.Manager, _ Options) error {
+	return queue.Setup(ctx, mgr)
 }
 
 func podGroupRules() []rbacv1.PolicyRule {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +32,7 @@ const writesAtOnce = 16
 type Outcome struct {
 	Apply    []apis.Object // wanted state, by server-side apply, without status
 	Annotate []Annotation
+	Patch    []Patch
 	Delete   []apis.Object // only the very object: its UID must match
 	Events   []Event       // told only when all writes went through
 }
@@ -39,6 +41,15 @@ type Outcome struct {
 type Annotation struct {
 	Object      apis.Object
 	Annotations map[string]string
+}
+
+// Patch changes some fields of an object that others write too, by merge patch:
+// null takes a field away. It fails with a conflict when the object is no longer
+// as it was seen, so that a decision on old facts is never written.
+type Patch struct {
+	Object apis.Object
+	Fields map[string]any // outside of status
+	Status map[string]any // in status; written after Fields
 }
 
 // Event is something that users should read on an object.
@@ -70,6 +81,11 @@ func (d Doer) Do(ctx context.Context, o Outcome) error {
 	}
 	if err := group.Wait(); err != nil {
 		return err
+	}
+	for _, p := range o.Patch {
+		if err := d.patch(ctx, p); err != nil {
+			return err
+		}
 	}
 	for _, obj := range o.Delete {
 		uid := obj.GetUID()
@@ -122,6 +138,46 @@ func (d Doer) annotate(ctx context.Context, a Annotation) error {
 		return fmt.Errorf("annotate %s: %w", name(a.Object), err)
 	}
 	return nil
+}
+
+func (d Doer) patch(ctx context.Context, p Patch) error {
+	target, ok := p.Object.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.New("patch: not an object")
+	}
+	write := func(fields map[string]any, to func(client.Patch) error) error {
+		patch, err := seen(target, fields)
+		if err == nil {
+			err = to(patch) // target is then as the write left it
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("patch %s: %w", name(p.Object), err)
+		}
+		return nil
+	}
+	if len(p.Fields) > 0 {
+		err := write(p.Fields, func(patch client.Patch) error { return d.Client.Patch(ctx, target, patch) })
+		if err != nil {
+			return err
+		}
+	}
+	if len(p.Status) == 0 {
+		return nil
+	}
+	return write(map[string]any{"status": p.Status}, func(patch client.Patch) error { return d.Client.Status().Patch(ctx, target, patch) })
+}
+
+// seen is a merge patch that takes effect only while obj is as it was seen.
+func seen(obj apis.Object, fields map[string]any) (client.Patch, error) {
+	body := maps.Clone(fields)
+	meta := map[string]any{}
+	if more, ok := fields["metadata"].(map[string]any); ok {
+		maps.Copy(meta, more)
+	}
+	meta["uid"], meta["resourceVersion"] = obj.GetUID(), obj.GetResourceVersion()
+	body["metadata"] = meta
+	data, err := json.Marshal(body)
+	return client.RawPatch(types.MergePatchType, data), err
 }
 
 // gone reports whether the object meant is no more, or another now has its name.

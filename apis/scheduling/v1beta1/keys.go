@@ -47,6 +47,8 @@ const (
 	HierarchyAnnotation = "volcano.sh/hierarchy"
 	// HierarchyWeightsAnnotation on a Queue holds the weights along its path.
 	HierarchyWeightsAnnotation = "volcano.sh/hierarchy-weights"
+	// ClosedByParentAnnotation on a Queue is "true" while it is closed only because a queue above it is.
+	ClosedByParentAnnotation = "volcano.sh/closed-by-parent"
 	// ResourceStrategyScoringTypeAnnotation chooses how a pod's nodes are scored by resource.
 	ResourceStrategyScoringTypeAnnotation = "volcano.sh/resource-strategy-scoring-type"
 	// ResourceStrategyWeightAnnotation weighs resources for that score.

@@ -25,7 +25,8 @@ import (
 // queueDelay gathers changes of a queue's status: under load it is written once per delay.
 const queueDelay = 500 * time.Millisecond
 
-// queueWriter writes what queues use to their status, and opens new queues.
+// queueWriter writes what queues use to their status. Their state is not its
+// business: the queue controller alone writes that.
 type queueWriter struct {
 	*Scheduler
 	queue workqueue.TypedRateLimitingInterface[string]
@@ -86,10 +87,13 @@ func (w *queueWriter) note(uses []engine.QueueUse) {
 	}
 }
 
-// seen takes notice of a queue that came or changed.
+// seen takes notice of a queue that came or changed: one that was made anew, or
+// that somebody wrote to, does not say what it uses.
 func (w *queueWriter) seen(q *schedulingv1beta1.Queue) {
-	if q.Status.State == "" {
-		w.queue.Add(q.Name)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if use, known := w.uses[q.Name]; known && !equality.Semantic.DeepEqual(q.Status, nextQueueStatus(q.Status, use)) {
+		w.queue.AddAfter(q.Name, queueDelay)
 	}
 }
 
@@ -105,8 +109,11 @@ func (w *queueWriter) write(ctx context.Context, name string) error {
 	w.mu.Lock()
 	use, known := w.uses[name]
 	w.mu.Unlock()
+	if !known {
+		return nil
+	}
 	now := q.DeepCopy()
-	now.Status = nextQueueStatus(q.Status, use, known)
+	now.Status = nextQueueStatus(q.Status, use)
 	if equality.Semantic.DeepEqual(q.Status, now.Status) {
 		return nil
 	}
@@ -121,14 +128,8 @@ func (w *queueWriter) write(ctx context.Context, name string) error {
 	return nil
 }
 
-func nextQueueStatus(old schedulingv1beta1.QueueStatus, use engine.QueueUse, known bool) schedulingv1beta1.QueueStatus {
+func nextQueueStatus(old schedulingv1beta1.QueueStatus, use engine.QueueUse) schedulingv1beta1.QueueStatus {
 	next := *old.DeepCopy()
-	if next.State == "" {
-		next.State = schedulingv1beta1.QueueStateOpen
-	}
-	if !known {
-		return next
-	}
 	next.Allocated = corev1.ResourceList{}
 	for _, sum := range use.Sums {
 		next.Allocated[corev1.ResourceName(sum.Resource)] = quantity(sum.Resource, sum.Used)

@@ -97,17 +97,18 @@ func TestAQueuesStatusIsWhatTheLedgerSays(t *testing.T) {
 		Name: "q", Known: true, Phases: map[model.Phase]int{model.Running: 2, model.Pending: 1},
 		Sums: []engine.Sum{{Resource: "cpu", Used: 1500, Capability: -1}, {Resource: "memory", Used: 2 << 30, Capability: -1}, {Resource: "nvidia.com/gpu", Used: 8, Capability: 16}},
 	}
-	got := nextQueueStatus(schedulingv1beta1.QueueStatus{}, use, true)
+	got := nextQueueStatus(schedulingv1beta1.QueueStatus{}, use)
 	text := map[string]string{}
 	for name, q := range got.Allocated {
 		text[string(name)] = q.String()
 	}
 	want := map[string]string{"cpu": "1500m", "memory": "2Gi", "nvidia.com/gpu": "8"}
-	if diff := cmp.Diff(want, text); diff != "" || got.State != "Open" || got.Running != 2 || got.Pending != 1 {
+	if diff := cmp.Diff(want, text); diff != "" || got.State != "" || got.Running != 2 || got.Pending != 1 {
 		t.Errorf("%s\n%+v", diff, got)
 	}
-	closed := nextQueueStatus(schedulingv1beta1.QueueStatus{State: "Closed"}, use, true)
-	if closed.State != "Closed" {
-		t.Errorf("a closed queue became %s", closed.State)
+	for _, state := range []schedulingv1beta1.QueueState{"", "Open", "Closing", "Closed"} {
+		if next := nextQueueStatus(schedulingv1beta1.QueueStatus{State: state}, use); next.State != state {
+			t.Errorf("the scheduler made state %q out of %q, which is the queue controller's to write", next.State, state)
+		}
 	}
 }
