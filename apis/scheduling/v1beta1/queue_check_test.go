@@ -7,19 +7,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 )
 
 // queues reads one queue per line: name: {spec}.
-func queues(t *testing.T, text string) []v1beta1.Queue {
+func queues(t *testing.T, text string) []schedulingv1beta1.Queue {
 	t.Helper()
-	var all []v1beta1.Queue
+	var all []schedulingv1beta1.Queue
 	for line := range strings.Lines(text) {
 		name, spec, found := strings.Cut(strings.TrimSpace(line), ": ")
 		if !found {
 			continue
 		}
-		q := v1beta1.Queue{}
+		q := schedulingv1beta1.Queue{}
 		q.Name = name
 		if err := yaml.Unmarshal([]byte(spec), &q.Spec); err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestAQueueIsCheckedAgainstItselfAndItsKin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all := queues(t, tt.world)
 			var got []string
-			for _, err := range all[0].Check(v1beta1.KinOf(&all[0], all)) {
+			for _, err := range all[0].Check(schedulingv1beta1.KinOf(&all[0], all)) {
 				got = append(got, err.Error())
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -96,7 +97,8 @@ func (r *reconciler) observe(ctx context.Context, name string) (Observed, schedu
 	if kin.Above, err = r.above(ctx, seen.Queue.ParentName()); err != nil {
 		return seen, kin, err
 	}
-	if len(kin.Above) > 0 {
+	circle := slices.ContainsFunc(kin.Above, func(up *schedulingv1beta1.Queue) bool { return up.Name == name })
+	if len(kin.Above) > 0 && !circle { // in a circle each would wait for the other to open
 		seen.Parent = kin.Above[0]
 	}
 	children, err := r.children(ctx, name)
