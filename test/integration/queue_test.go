@@ -136,6 +136,7 @@ func TestACloseCommandDrainsAQueueAndAnOpenCommandFillsIt(t *testing.T) {
 		[]byte(`{"metadata":{"annotations":{"`+cluster.RunForAnnotation+`":"1ms"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, func(ctx context.Context) error { return w.inPhase(ctx, ns, "first", schedulingv1beta1.PodGroupCompleted) })
 	w.inState(t, "drain", schedulingv1beta1.QueueStateClosed)
 	w.inState(t, "drain-below", schedulingv1beta1.QueueStateClosed)
 	w.waitsFor(t, ns, "second", "QueueClosed")
@@ -255,7 +256,7 @@ func TestThousandsOfUpdatesOfAQueueMakeNoHotLoop(t *testing.T) {
 	}
 	asked := writes()
 	group, ctx := errgroup.WithContext(t.Context())
-	group.SetLimit(16)
+	group.SetLimit(2) // they are all for one object, and the API server lets one in at a time
 	for i := range updates {
 		group.Go(func() error {
 			q := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "busy"}}
@@ -268,11 +269,10 @@ func TestThousandsOfUpdatesOfAQueueMakeNoHotLoop(t *testing.T) {
 	// What comes after them is still served.
 	w.command(t, ns, "CloseQueue", "busy")
 	w.inState(t, "busy", schedulingv1beta1.QueueStateClosing)
-	if n := w.metric(t, "controller_runtime_reconcile_total", `controller="queue"`) - before; n > updates/50 {
-		t.Errorf("%v reconciles after %d updates that change nothing", n, updates)
-	}
-	if n := writes() - asked; n > updates/20 {
-		t.Errorf("%v requests after %d updates that change nothing", n, updates)
+	looks, requests := w.metric(t, "controller_runtime_reconcile_total", `controller="queue"`)-before, writes()-asked
+	t.Logf("%d updates that change nothing, and one Command: %v reconciles, %v requests", updates, looks, requests)
+	if looks > 20 || requests > updates/20 {
+		t.Error("somebody works at every update")
 	}
 }
 

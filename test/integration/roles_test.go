@@ -20,6 +20,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/test/cluster"
 )
 
@@ -44,6 +45,10 @@ func TestGeneratedRolesSuffice(t *testing.T) {
 		logs[part] = w.runAs(t, part)
 	}
 	ns := w.Namespace(t)
+	w.queue(t, "roles", schedulingv1beta1.QueueSpec{})
+	w.command(t, ns, "CloseQueue", "roles")
+	w.inState(t, "roles", schedulingv1beta1.QueueStateClosed)
+	w.noCommands(t, ns)
 	if err := w.ApplyYAML(t.Context(), ns, job(3)); err != nil {
 		t.Fatal(err)
 	}
