@@ -64,6 +64,16 @@ func Build(ctx context.Context, out io.Writer, names ...string) error {
 	return nil
 }
 
+// Built reports whether this machine has a binary of these sources and versions.
+func Built(name string) (bool, error) {
+	_, path, err := locate(name)
+	if err != nil {
+		return false, err
+	}
+	_, err = os.Stat(path)
+	return err == nil, nil
+}
+
 // Binary returns the path of a binary, building it when this machine has none
 // yet of these sources and versions. A first build of the control plane takes
 // about ten minutes on two cores. Callers at the same time wait for one another.

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// burst measures how many bindings per second muster writes, from the start of
+// its process, for gangs that are there already. All of them fit.
+func (b *bench) burst(ctx context.Context, s shape, profile string) (rate float64, err error) {
+	if err := b.clear(ctx); err != nil {
+		return 0, err
+	}
+	name := func(gang int) string { return fmt.Sprintf("gang-%d", gang) }
+	err = each(ctx, s.gangs, func(ctx context.Context, i int) error { return b.addGang(ctx, name(i), s.size) })
+	if err != nil {
+		return 0, err
+	}
+	err = each(ctx, s.pods(), func(ctx context.Context, i int) error {
+		_, err := b.addPod(ctx, name(i/s.size), i%s.size)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	before, begin := readUsage(), time.Now()
+	muster, err := b.startScheduler()
+	if err != nil {
+		return 0, err
+	}
+	defer muster.stop()
+	profiled := make(chan error, 1)
+	if profile == "" {
+		profiled <- nil
+	} else {
+		go func() {
+			for {
+				if _, err := muster.metric(ctx, "volcano_binds_total"); err == nil || ctx.Err() != nil {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			profiled <- muster.profile(ctx, 5, profile)
+		}()
+	}
+	first, err := muster.awaitBinds(ctx, s.pods())
+	if err != nil {
+		return 0, err
+	}
+	took := time.Since(begin)
+	used := readUsage().since(before)
+	_, most := memory(muster.cmd.Process.Pid)
+	if err := <-profiled; err != nil {
+		return 0, err
+	}
+	bound, err := b.countBound(ctx)
+	if err == nil && bound != s.pods() {
+		err = fmt.Errorf("muster says that it bound %d pods, the API server has %d", s.pods(), bound)
+	}
+	rate = float64(s.pods()) / took.Seconds()
+	b.results.line("burst/gangs="+s.String(),
+		value{took.Seconds(), "s"}, value{rate, "bind/s"}, value{first.Sub(begin).Seconds(), "first-s"},
+		value{used.muster, "muster-cpu-s"}, value{most, "muster-MiB"},
+		value{used.self, "client-cpu-s"}, value{used.server, "server-cpu-s"}, value{used.others, "others-cpu-s"})
+	return rate, errors.Join(err, ctx.Err())
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// raw measures how many bindings per second a client gets written that watches
+// nothing and decides nothing: the most that a scheduler can hope for here.
+func (b *bench) raw(ctx context.Context, pods, workers int) (float64, error) {
+	if err := b.clear(ctx); err != nil {
+		return 0, err
+	}
+	made := make([]*corev1.Pod, pods)
+	err := each(ctx, pods, func(ctx context.Context, i int) (err error) {
+		made[i], err = b.addPod(ctx, "raw", i)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	core, err := protobuf(b.cluster.RESTConfig())
+	if err != nil {
+		return 0, err
+	}
+	before, begin := readUsage(), time.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i, pod := range made {
+		group.Go(func() error {
+			err := core.CoreV1().Pods(namespace).Bind(ctx, &corev1.Binding{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod.Name, UID: pod.UID},
+				Target:     corev1.ObjectReference{Kind: "Node", Name: b.world.nodes[i/gpusPerNode]},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				return fmt.Errorf("bind %s: %w", pod.Name, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	took := time.Since(begin)
+	used := readUsage().since(before)
+	rate := float64(pods) / took.Seconds()
+	b.results.line(fmt.Sprintf("raw/workers=%d", workers),
+		value{took.Seconds(), "s"}, value{rate, "bind/s"}, value{used.self, "client-cpu-s"},
+		value{used.server, "server-cpu-s"}, value{used.others, "others-cpu-s"})
+	return rate, nil
+}
