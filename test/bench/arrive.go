@@ -70,6 +70,10 @@ func (b *bench) arrive(ctx context.Context) error {
 	}
 	took := time.Since(begin)
 	used := readUsage().since(before)
+	posts, patches, err := muster.requests(ctx)
+	if err != nil {
+		return err
+	}
 	now, _ := memory(muster.cmd.Process.Pid)
 	whole := a.waits(func(g *arrival) time.Time { return g.begun })
 	after := a.waits(func(g *arrival) time.Time { return g.made })
@@ -77,7 +81,7 @@ func (b *bench) arrive(ctx context.Context) error {
 		value{took.Seconds(), "s"},
 		value{percentile(whole, 50), "p50-ms"}, value{percentile(whole, 99), "p99-ms"},
 		value{percentile(after, 50), "made-p50-ms"}, value{percentile(after, 99), "made-p99-ms"},
-		value{used.muster, "muster-cpu-s"}, value{now, "muster-MiB"},
+		value{used.muster, "muster-cpu-s"}, value{now, "muster-MiB"}, value{posts, "posts"}, value{patches, "patches"},
 		value{used.self, "client-cpu-s"}, value{used.server, "server-cpu-s"}, value{used.others, "others-cpu-s"})
 	return nil
 }

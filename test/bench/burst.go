@@ -42,7 +42,7 @@ func (b *bench) burst(ctx context.Context, s shape, profile string) (rate float6
 				}
 				time.Sleep(10 * time.Millisecond)
 			}
-			profiled <- muster.profile(ctx, 5, profile)
+			profiled <- muster.profile(ctx, 10, profile)
 		}()
 	}
 	first, err := muster.awaitBinds(ctx, s.pods())
@@ -51,6 +51,10 @@ func (b *bench) burst(ctx context.Context, s shape, profile string) (rate float6
 	}
 	took := time.Since(begin)
 	used := readUsage().since(before)
+	posts, patches, err := muster.requests(ctx)
+	if err != nil {
+		return 0, err
+	}
 	_, most := memory(muster.cmd.Process.Pid)
 	if err := <-profiled; err != nil {
 		return 0, err
@@ -63,6 +67,7 @@ func (b *bench) burst(ctx context.Context, s shape, profile string) (rate float6
 	b.results.line("burst/gangs="+s.String(),
 		value{took.Seconds(), "s"}, value{rate, "bind/s"}, value{first.Sub(begin).Seconds(), "first-s"},
 		value{used.muster, "muster-cpu-s"}, value{most, "muster-MiB"},
+		value{posts, "posts"}, value{patches, "patches"},
 		value{used.self, "client-cpu-s"}, value{used.server, "server-cpu-s"}, value{used.others, "others-cpu-s"})
 	return rate, errors.Join(err, ctx.Err())
 }

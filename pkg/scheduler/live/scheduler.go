@@ -141,7 +141,15 @@ func (s *Scheduler) Ready(*http.Request) error {
 }
 
 // Last returns what was done so far; nil before the first cycle.
-func (s *Scheduler) Last() *Snapshot { return s.last.Load() }
+func (s *Scheduler) Last() *Snapshot {
+	last := s.last.Load()
+	if last == nil {
+		return nil
+	}
+	now := *last // binds go on after the cycle that asked for them
+	now.Binds, now.BindErrors = s.binder.bound.Load(), s.binder.failed.Load()
+	return &now
+}
 
 // Start runs until ctx ends and all binds in flight are done.
 func (s *Scheduler) Start(ctx context.Context) error {
@@ -220,7 +228,6 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 
 func (s *Scheduler) publish(snapshot Snapshot) {
 	snapshot.Queues = s.engine.Queues()
-	snapshot.Binds, snapshot.BindErrors = s.binder.bound.Load(), s.binder.failed.Load()
 	s.mu.Lock()
 	snapshot.Waiting = len(s.waiting)
 	s.mu.Unlock()

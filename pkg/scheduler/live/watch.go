@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
@@ -18,13 +19,18 @@ import (
 )
 
 // watch feeds the mailbox from now on and returns when all that exists already is in it.
+// All kinds are asked for at once, and told in the order of their list.
 func (s *Scheduler) watch(ctx context.Context) error {
-	for _, obj := range watched() {
-		informer, err := s.cache.GetInformer(ctx, obj)
-		if err != nil {
+	kinds := watched()
+	informers := make([]cache.Informer, len(kinds))
+	for i, obj := range kinds {
+		var err error
+		if informers[i], err = s.cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); err != nil {
 			return fmt.Errorf("watch %T: %w; are Muster's CRDs installed?", obj, err)
 		}
-		seen, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+	}
+	for i, obj := range kinds {
+		seen, err := informers[i].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    func(o any) { s.tell(ctx, o, false) },
 			UpdateFunc: func(_, o any) { s.tell(ctx, o, false) },
 			DeleteFunc: func(o any) { s.tell(ctx, o, true) },
@@ -32,7 +38,7 @@ func (s *Scheduler) watch(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("watch %T: %w", obj, err)
 		}
-		if !toolscache.WaitForCacheSync(ctx.Done(), seen.HasSynced) {
+		if !toolscache.WaitFor(ctx, "", seen.HasSyncedChecker()) {
 			return fmt.Errorf("watch %T: %w", obj, errors.Join(errors.New("not synced"), ctx.Err()))
 		}
 	}
