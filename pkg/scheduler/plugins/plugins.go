@@ -5,64 +5,42 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/binpack"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/capacity"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/cdp"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/conformance"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/drf"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodegroup"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodeorder"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/overcommit"
-	"github.com/muster-sh/muster/pkg/scheduler/plugins/cdp"
-	"github.com/muster-sh/muster/pkg/scheduler/plugins/conformance"
-	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
-	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodegroup"
-	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodeorder"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/pdb"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/proportion"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/resourcequota"
-	"github.com/muster-sh/muster/pkg/scheduler/plugins/sla"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/resourcestrategyfit"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/sla"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/tasktopology"
 )
 
 // Builtin returns a fresh registry, so that a caller may add its own plugins.
 func Builtin() framework.Registry {
 	return framework.Registry{
-		binpack.Name:      binpack.New,
-		capacity.Name:     capacity.New,
-		gang.Name:         gang.New,
-		overcommit.Name:   overcommit.New,
-		nodegroup.Name:    nodegroup.New,
-		nodeorder.Name:    nodeorder.New,
-		predicates.Name:   predicates.New,
-		priority.Name:     priority.New,
-		proportion.Name:   proportion.New,
-		sla.Name:          sla.New,
-		binpack.Name:      binpack.New,
-		gang.Name:         gang.New,
-		nodegroup.Name:    nodegroup.New,
-		nodeorder.Name:    nodeorder.New,
-		predicates.Name:   predicates.New,
-		priority.Name:     priority.New,
-		tasktopology.Name: tasktopology.New,
 		binpack.Name:             binpack.New,
+		capacity.Name:            capacity.New,
 		cdp.Name:                 cdp.New,
 		conformance.Name:         conformance.New,
+		drf.Name:                 drf.New,
 		gang.Name:                gang.New,
 		nodegroup.Name:           nodegroup.New,
 		nodeorder.Name:           nodeorder.New,
+		overcommit.Name:          overcommit.New,
 		pdb.Name:                 pdb.New,
 		predicates.Name:          predicates.New,
 		priority.Name:            priority.New,
+		proportion.Name:          proportion.New,
+		resourcequota.Name:       resourcequota.New,
 		resourcestrategyfit.Name: resourcestrategyfit.New,
+		sla.Name:                 sla.New,
 		tasktopology.Name:        tasktopology.New,
-		binpack.Name:       binpack.New,
-		drf.Name:           drf.New,
-		gang.Name:          gang.New,
-		overcommit.Name:    overcommit.New,
-		predicates.Name:    predicates.New,
-		priority.Name:      priority.New,
-		resourcequota.Name: resourcequota.New,
-		sla.Name:           sla.New,
 	}
 }

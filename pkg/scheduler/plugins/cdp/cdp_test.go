@@ -18,7 +18,7 @@ const cooldown = "volcano.sh/cooldown-time"
 // able is what the plugin can do.
 type able interface {
 	framework.ProtectsTasks
-	framework.GivesNotice
+	framework.Notices
 }
 
 func build(t *testing.T) able {

@@ -124,14 +124,14 @@ func (t *tree) gather(n *node, w *model.World, own []resource.Vector, used resou
 // something and waits for nothing, or it waits for a resource of which nothing is free.
 func (t *tree) count(n *node, w *model.World, own, used resource.Vector) {
 	n.parts = n.parts[:0]
-	waits, stuck := false, false
-	for d := range max(len(own), len(n.queue.Wanted)) {
+	waits, stuck, wanted := false, false, w.Quota.Wanted(n.queue.ID)
+	for d := range max(len(own), len(wanted)) {
 		part := int64(0)
 		if d != t.pods {
 			part = resource.Share{Part: own.At(d), Whole: w.Total.At(d)}.Of(full)
 		}
 		n.parts = append(n.parts, part)
-		if n.queue.Wanted.At(d) > 0 {
+		if wanted.At(d) > 0 {
 			waits = true
 			stuck = stuck || used.At(d) >= w.Total.At(d)
 		}

@@ -28,7 +28,7 @@ const (
 type able interface {
 	framework.ScoresNodes
 	framework.JudgesTasks
-	framework.GivesNotice
+	framework.Notices
 }
 
 // bench is a plugin, and makes what it looks at.

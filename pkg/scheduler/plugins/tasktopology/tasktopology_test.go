@@ -25,7 +25,7 @@ type annotations = map[string]string
 type able interface {
 	framework.OrdersTasks
 	framework.JudgesTasks
-	framework.GivesNotice
+	framework.Notices
 }
 
 func build(t interface{ Fatal(...any) }, args framework.Args) able {
