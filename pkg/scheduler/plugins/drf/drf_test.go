@@ -46,16 +46,19 @@ func world(size amounts) *model.World {
 	return w
 }
 
-// task adds a task that is bound, or waits, to a gang that is made if need be.
-func task(w *model.World, gang, queue, uid string, bound bool, req amounts) {
+// On which node a task is.
+const (
+	waits = ""
+	bound = "n"
+)
+
+// task adds a task to the gang of that queue, which is made if need be.
+func task(w *model.World, queue, uid, node string, req amounts) {
+	gang := "gang-" + queue
 	if g := w.GangOf(gang); g == nil || !g.Known {
 		w.SetGang(model.GangSpec{Key: gang, Queue: queue})
 	}
-	s := model.TaskSpec{UID: uid, Gang: gang, Shape: model.Shape{Key: gang + queue, Requests: resource.ListOf(req)}}
-	if bound {
-		s.Node = "n"
-	}
-	w.SetTask(s)
+	w.SetTask(model.TaskSpec{UID: uid, Gang: gang, Node: node, Shape: model.Shape{Key: uid, Requests: resource.ListOf(req)}})
 }
 
 func TestTheGangWithTheSmallerDominantShareGoesFirst(t *testing.T) {
@@ -75,10 +78,10 @@ func TestTheGangWithTheSmallerDominantShareGoesFirst(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := world(size)
-			task(w, "a", "default", "a", true, tt.a)
-			task(w, "b", "default", "b", true, tt.b)
+			task(w, "a", "a", bound, tt.a)
+			task(w, "b", "b", bound, tt.b)
 			p := build(t, nil, w)
-			if got := p.CompareGangs(w.GangOf("a"), w.GangOf("b")); cmp.Compare(got, 0) != tt.want {
+			if got := p.CompareGangs(w.GangOf("gang-a"), w.GangOf("gang-b")); cmp.Compare(got, 0) != tt.want {
 				t.Errorf("order %d, want %d", got, tt.want)
 			}
 			if got := p.CompareQueues(w.Queues()[0], w.Queues()[0]); got != 0 {
@@ -182,7 +185,7 @@ func TestQueuesShareAlongTheirHierarchy(t *testing.T) {
 				w.SetQueue(model.QueueSpec{Name: name, Annotations: annotations(q.path, q.weights)})
 				names[name] = name
 				for i := range 30 {
-					task(w, "gang-"+name, name, name+string(rune('a'+i)), false, q.want)
+					task(w, name, name+string(rune('a'+i)), waits, q.want)
 				}
 			}
 			p := build(t, framework.Args{"enableHierarchy": true}, w)
@@ -203,7 +206,7 @@ func TestWithoutAnnotationsParentsAndWeightsCount(t *testing.T) {
 	names := map[string]string{"a": "", "b": "", "c": ""}
 	for name := range names {
 		for i := range 12 {
-			task(w, "gang-"+name, name, name+string(rune('a'+i)), false, amounts{"cpu": 1000})
+			task(w, name, name+string(rune('a'+i)), waits, amounts{"cpu": 1000})
 		}
 	}
 	p := build(t, framework.Args{"drf.enableHierarchy": "true"}, w)
@@ -218,10 +221,10 @@ func TestAQueueThatLacksNothingGoesLast(t *testing.T) {
 	for _, name := range []string{"content", "hungry", "awaiting"} {
 		w.SetQueue(model.QueueSpec{Name: name})
 	}
-	task(w, "gang-content", "content", "1", true, amounts{"cpu": 1000})
-	task(w, "gang-hungry", "hungry", "2", true, amounts{"cpu": 5000})
-	task(w, "gang-hungry", "hungry", "3", false, amounts{"cpu": 1000})
-	task(w, "gang-awaiting", "awaiting", "4", true, amounts{"cpu": 2000})
+	task(w, "content", "1", bound, amounts{"cpu": 1000})
+	task(w, "hungry", "2", bound, amounts{"cpu": 5000})
+	task(w, "hungry", "3", waits, amounts{"cpu": 1000})
+	task(w, "awaiting", "4", bound, amounts{"cpu": 2000})
 	p := build(t, framework.Args{"enableHierarchy": true}, w)
 	content, hungry, awaiting := w.QueueNamed("content"), w.QueueNamed("hungry"), w.QueueNamed("awaiting")
 	if p.CompareQueues(hungry, content) >= 0 || p.CompareQueues(awaiting, hungry) <= 0 {
@@ -275,7 +278,7 @@ func TestTheOrderOfQueuesIsOne(t *testing.T) {
 			weights := strings.Repeat("1/", strings.Count(path, "/")) + rapid.SampledFrom([]string{"1", "2", "x"}).Draw(t, "weight")
 			w.SetQueue(model.QueueSpec{Name: name, Parent: rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "parent"), Annotations: annotations(path, weights)})
 			for j := range rapid.IntRange(0, 3).Draw(t, "tasks") {
-				task(w, "gang-"+name, name, name+string(rune('0'+j)), rapid.Bool().Draw(t, "bound"), amounts{
+				task(w, name, name+string(rune('0'+j)), rapid.SampledFrom([]string{waits, bound}).Draw(t, "node"), amounts{
 					"cpu": rapid.Int64Range(0, 3000).Draw(t, "cpu"), "gpu": rapid.Int64Range(0, 3).Draw(t, "gpu"),
 				})
 			}

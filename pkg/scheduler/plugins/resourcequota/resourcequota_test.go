@@ -69,58 +69,69 @@ func TestWhatAQuotaLeavesBoundsAdmission(t *testing.T) {
 	}{
 		"no quota": {nil, "", map[string]int64{"cpu": 1 << 40}, 1, ""},
 		"just enough is left": {
-			[]*corev1.ResourceQuota{quota("q", list{"requests.cpu", "4"}, list{"requests.cpu", "2500m"})}, "",
-			map[string]int64{"cpu": 1500}, 1, "",
+			[]*corev1.ResourceQuota{quota("q", list{"requests.cpu", "4"}, list{"requests.cpu", "2500m"})},
+			"",
+			map[string]int64{"cpu": 1500},
+			1, "",
 		},
 		"a thousandth of a core too much": {
-			[]*corev1.ResourceQuota{quota("q", list{"requests.cpu", "4"}, list{"requests.cpu", "2500m"})}, "",
-			map[string]int64{"cpu": 1501}, 1, "minResources exceed what ResourceQuota ml/q leaves: requests.cpu needs 1501m, 2500m of 4 used (short 1m)",
+			[]*corev1.ResourceQuota{quota("q", list{"requests.cpu", "4"}, list{"requests.cpu", "2500m"})},
+			"",
+			map[string]int64{"cpu": 1501},
+			1, "minResources exceed what ResourceQuota ml/q leaves: requests.cpu needs 1501m, 2500m of 4 used (short 1m)",
 		},
 		"the short name": {
-			[]*corev1.ResourceQuota{quota("q", list{"memory", "4Gi"}, nil)}, "",
-			map[string]int64{"memory": 5 << 30}, 1, "minResources exceed what ResourceQuota ml/q leaves: memory needs 5Gi, 0 of 4Gi used (short 1Gi)",
+			[]*corev1.ResourceQuota{quota("q", list{"memory", "4Gi"}, nil)},
+			"",
+			map[string]int64{"memory": 5 << 30},
+			1, "minResources exceed what ResourceQuota ml/q leaves: memory needs 5Gi, 0 of 4Gi used (short 1Gi)",
 		},
 		"GPUs": {
-			[]*corev1.ResourceQuota{quota("q", list{"requests.nvidia.com/gpu", "8"}, list{"requests.nvidia.com/gpu", "6"})}, "",
-			map[string]int64{"nvidia.com/gpu": 4}, 1, "minResources exceed what ResourceQuota ml/q leaves: requests.nvidia.com/gpu needs 4, 6 of 8 used (short 2)",
+			[]*corev1.ResourceQuota{quota("q", list{"requests.nvidia.com/gpu", "8"}, list{"requests.nvidia.com/gpu", "6"})},
+			"",
+			map[string]int64{"nvidia.com/gpu": 4},
+			1, "minResources exceed what ResourceQuota ml/q leaves: requests.nvidia.com/gpu needs 4, 6 of 8 used (short 2)",
 		},
 		"pods are counted by the minimum": {
-			[]*corev1.ResourceQuota{quota("q", list{"pods", "5", "count/pods", "6"}, list{"pods", "2"})}, "",
+			[]*corev1.ResourceQuota{quota("q", list{"pods", "5", "count/pods", "6"}, list{"pods", "2"})},
+			"",
 			nil, 4, "minResources exceed what ResourceQuota ml/q leaves: pods needs 4, 2 of 5 used (short 1)",
 		},
 		"what it does not ask for may be used up": {
-			[]*corev1.ResourceQuota{quota("q", list{"requests.cpu", "4"}, list{"requests.cpu", "9"})}, "",
-			map[string]int64{"nvidia.com/gpu": 4}, 1, "",
+			[]*corev1.ResourceQuota{quota("q", list{"requests.cpu", "4"}, list{"requests.cpu", "9"})},
+			"",
+			map[string]int64{"nvidia.com/gpu": 4},
+			1, "",
 		},
 		"limits, claims and other objects are left to the API server": {
-			[]*corev1.ResourceQuota{quota("q", list{"limits.cpu", "0", "requests.storage", "0", "count/services", "0", "gold.storageclass.storage.k8s.io/requests.storage", "0"}, nil)}, "",
-			map[string]int64{"cpu": 1000, "storage": 1}, 1, "",
+			[]*corev1.ResourceQuota{quota("q", list{"limits.cpu", "0", "requests.storage", "0", "count/services", "0", "gold.storageclass.storage.k8s.io/requests.storage", "0"}, nil)},
+			"",
+			map[string]int64{"cpu": 1000, "storage": 1},
+			1, "",
 		},
 		"another namespace": {
 			[]*corev1.ResourceQuota{quota("q", list{"cpu", "0"}, nil)}, "web/g", map[string]int64{"cpu": 1000}, 1, "",
 		},
-		"a quota with scopes": {
-			[]*corev1.ResourceQuota{quota("q", list{"cpu", "0"}, nil, func(q *corev1.ResourceQuota) {
-				q.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotTerminating}
-			})}, "", map[string]int64{"cpu": 1000}, 1, "",
-		},
-		"a quota that selects scopes": {
-			[]*corev1.ResourceQuota{quota("q", list{"cpu", "0"}, nil, func(q *corev1.ResourceQuota) { q.Spec.ScopeSelector = &corev1.ScopeSelector{} })},
-			"", map[string]int64{"cpu": 1000}, 1, "",
-		},
 		"the first by name of several, with all it lacks": {
 			[]*corev1.ResourceQuota{
 				quota("c", list{"cpu", "0"}, nil), quota("b", list{"requests.memory", "1", "cpu", "500m"}, nil), quota("a", list{"cpu", "9"}, nil),
-			}, "", map[string]int64{"cpu": 1000, "memory": 2}, 1,
+			},
+			"",
+			map[string]int64{"cpu": 1000, "memory": 2},
+			1,
 			"minResources exceed what ResourceQuota ml/b leaves: cpu needs 1, 0 of 500m used (short 500m); requests.memory needs 2, 0 of 1 used (short 1)",
 		},
 		"what the owner wants now": {
-			[]*corev1.ResourceQuota{quota("q", list{"cpu", "2"}, nil, func(q *corev1.ResourceQuota) { q.Status.Hard = nil })}, "",
-			map[string]int64{"cpu": 3000}, 1, "minResources exceed what ResourceQuota ml/q leaves: cpu needs 3, 0 of 2 used (short 1)",
+			[]*corev1.ResourceQuota{quota("q", list{"cpu", "2"}, nil, func(q *corev1.ResourceQuota) { q.Status.Hard = nil })},
+			"",
+			map[string]int64{"cpu": 3000},
+			1, "minResources exceed what ResourceQuota ml/q leaves: cpu needs 3, 0 of 2 used (short 1)",
 		},
 		"amounts beyond their range": {
-			[]*corev1.ResourceQuota{quota("q", list{"memory", "16Ei"}, list{"memory", "16Ei"})}, "",
-			map[string]int64{"memory": 1 << 62}, 1, "",
+			[]*corev1.ResourceQuota{quota("q", list{"memory", "16Ei"}, list{"memory", "16Ei"})},
+			"",
+			map[string]int64{"memory": 1 << 62},
+			1, "",
 		},
 	}
 	for name, tt := range tests {
@@ -172,6 +183,23 @@ func TestQuotasComeChangeAndGo(t *testing.T) {
 		s.learn()
 		if vote, why := p.VoteOnGang(g, need); vote != s.want {
 			t.Fatalf("%s: vote %d (%s), want %d", s.name, vote, why, s.want)
+		}
+	}
+}
+
+func TestAQuotaWithScopesIsLeftToTheAPIServer(t *testing.T) {
+	for name, edit := range map[string]func(*corev1.ResourceQuota){
+		"scopes": func(q *corev1.ResourceQuota) {
+			q.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotTerminating}
+		},
+		"scope selector": func(q *corev1.ResourceQuota) { q.Spec.ScopeSelector = &corev1.ScopeSelector{} },
+	} {
+		w := model.New()
+		p := build(t, w)
+		p.Learn(quota("q", []string{"cpu", "0"}, nil, edit), false)
+		g, need := gang(w, "ml/g", 1, map[string]int64{"cpu": 1000})
+		if vote, why := p.VoteOnGang(g, need); vote != framework.Abstain {
+			t.Errorf("%s: vote %d: %s", name, vote, why)
 		}
 	}
 }
