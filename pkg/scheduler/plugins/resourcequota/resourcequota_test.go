@@ -1,6 +1,7 @@
 package resourcequota_test
 
 import (
+	"cmp"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,15 +59,36 @@ func gang(w *model.World, key string, least int32, need map[string]int64) (*mode
 	return g, w.Resources.Vector(g.MinResources)
 }
 
+type list = []string
+
+// quotaTest is one gang in a world of quotas.
+type quotaTest struct {
+	quotas []*corev1.ResourceQuota
+	key    string // default: ml/g
+	need   map[string]int64
+	least  int32
+	want   string // empty: no opinion
+}
+
+func (tt quotaTest) run(t *testing.T) {
+	w := model.New()
+	p := build(t, w)
+	for _, q := range tt.quotas {
+		p.Learn(q, false)
+	}
+	g, need := gang(w, cmp.Or(tt.key, "ml/g"), tt.least, tt.need)
+	vote, why := p.VoteOnGang(g, need)
+	if tt.want == "" {
+		if vote != framework.Abstain {
+			t.Errorf("vote %d: %s", vote, why)
+		}
+	} else if vote != framework.Refuse || why.String() != tt.want {
+		t.Errorf("vote %d\ngot  %s\nwant %s", vote, why, tt.want)
+	}
+}
+
 func TestWhatAQuotaLeavesBoundsAdmission(t *testing.T) {
-	type list = []string
-	tests := map[string]struct {
-		quotas []*corev1.ResourceQuota
-		key    string // default: ml/g
-		need   map[string]int64
-		least  int32
-		want   string // empty: no opinion
-	}{
+	for name, tt := range map[string]quotaTest{
 		"no quota": {nil, "", map[string]int64{"cpu": 1 << 40}, 1, ""},
 		"just enough is left": {
 			[]*corev1.ResourceQuota{quota("q", list{"requests.cpu", "4"}, list{"requests.cpu", "2500m"})},
@@ -112,6 +134,13 @@ func TestWhatAQuotaLeavesBoundsAdmission(t *testing.T) {
 		"another namespace": {
 			[]*corev1.ResourceQuota{quota("q", list{"cpu", "0"}, nil)}, "web/g", map[string]int64{"cpu": 1000}, 1, "",
 		},
+	} {
+		t.Run(name, tt.run)
+	}
+}
+
+func TestOfSeveralQuotasOrOddOnes(t *testing.T) {
+	for name, tt := range map[string]quotaTest{
 		"the first by name of several, with all it lacks": {
 			[]*corev1.ResourceQuota{
 				quota("c", list{"cpu", "0"}, nil), quota("b", list{"requests.memory", "1", "cpu", "500m"}, nil), quota("a", list{"cpu", "9"}, nil),
@@ -133,27 +162,8 @@ func TestWhatAQuotaLeavesBoundsAdmission(t *testing.T) {
 			map[string]int64{"memory": 1 << 62},
 			1, "",
 		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			w := model.New()
-			p := build(t, w)
-			for _, q := range tt.quotas {
-				p.Learn(q, false)
-			}
-			if tt.key == "" {
-				tt.key = "ml/g"
-			}
-			g, need := gang(w, tt.key, tt.least, tt.need)
-			vote, why := p.VoteOnGang(g, need)
-			if tt.want == "" {
-				if vote != framework.Abstain {
-					t.Errorf("vote %d: %s", vote, why)
-				}
-			} else if vote != framework.Refuse || why.String() != tt.want {
-				t.Errorf("vote %d\ngot  %s\nwant %s", vote, why, tt.want)
-			}
-		})
+	} {
+		t.Run(name, tt.run)
 	}
 }
 
