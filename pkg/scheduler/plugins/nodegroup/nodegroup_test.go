@@ -167,7 +167,8 @@ func TestHardWishesHoldWhateverElseIsWished(t *testing.T) {
 func TestNodesOfAGroupAreOneDomain(t *testing.T) {
 	p, w := build(t, nil, model.QueueSpec{Name: "q", Groups: model.NodeGroups{Required: []string{"a"}}})
 	j, _, ok := p.Judge(&model.Task{Gang: &model.Gang{Queue: w.QueueNamed("q")}})
-	if !ok || j.Domain(node("a")) != j.Domain(node("a")) || j.Domain(node("a")) == j.Domain(node("")) {
+	one, other := node("a"), node("a")
+	if !ok || j.Domain(one) != j.Domain(other) || j.Domain(one) == j.Domain(node("")) {
 		t.Error("domains are not the groups")
 	}
 }

@@ -18,7 +18,7 @@ import (
 // Name is the plugin's name in a configuration.
 const Name = "nodeorder"
 
-// gpu is the extended resource that counts for balance, beside cpu and memory.
+// gpu is the extended resource that counts for balance, where it is asked for.
 const gpu = "nvidia.com/gpu"
 
 type plugin struct {
@@ -40,8 +40,8 @@ var (
 //
 //   - leastrequested.weight (1), mostrequested.weight (0): the mean of the shares of
 //     cpu and memory that stay free, or are taken, with the task there;
-//   - balancedresource.weight (1): whether the task makes the use of cpu, memory and
-//     nvidia.com/gpu more even;
+//   - balancedresource.weight (1): whether the task makes the use of cpu, memory and,
+//     if it asks for some, nvidia.com/gpu more even;
 //   - nodeaffinity.weight (2), tainttoleration.weight (3), imagelocality.weight (1);
 //   - podaffinity.weight (2), podtopologyspread.weight (2), which belong to the
 //     plugin that looks at other pods and change nothing here;
@@ -104,11 +104,11 @@ func (p *plugin) byRequests(c *model.Class, n *model.Node) int64 {
 	}
 	var before, after use
 	for _, d := range [...]int{p.cpu, p.memory, p.gpu} {
-		all := n.Allocatable.At(d)
-		if all <= 0 {
+		all, req := n.Allocatable.At(d), max(c.Req.At(d), 0)
+		if all <= 0 || (d == p.gpu && req == 0) {
 			continue
 		}
-		taken, req := all-max(n.Free.At(d), 0), max(c.Req.At(d), 0)
+		taken := all - max(n.Free.At(d), 0)
 		now, then := framework.Share(taken, all), framework.Share(resource.Add(taken, req), all)
 		before.add(now, d != p.gpu)
 		after.add(then, d != p.gpu)

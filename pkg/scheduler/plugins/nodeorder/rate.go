@@ -1,6 +1,7 @@
 package nodeorder
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -116,10 +117,8 @@ func imageScore(names []string, there []corev1.ContainerImage) int64 {
 
 func sizeOf(name string, there []corev1.ContainerImage) int64 {
 	for i := range there {
-		for _, other := range there[i].Names {
-			if other == name {
-				return there[i].SizeBytes
-			}
+		if slices.Contains(there[i].Names, name) {
+			return there[i].SizeBytes
 		}
 	}
 	return 0

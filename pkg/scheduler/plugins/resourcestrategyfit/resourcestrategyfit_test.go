@@ -1,6 +1,7 @@
 package resourcestrategyfit_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -190,10 +191,10 @@ func TestAnnotationsThatCantBeReadAreTold(t *testing.T) {
 	good := b.class(nil, hints{typeHint: " MostAllocated ", weightHint: `{"cpu": 1}`})
 	bad := b.class(nil, hints{typeHint: "most", weightHint: `{"cpu": -1}`})
 	worse := b.class(nil, hints{weightHint: `{"*": 1}`})
-	g := &model.Gang{Tasks: []*model.Task{
-		{TaskSpec: model.TaskSpec{Name: "a/0"}, Class: good}, {TaskSpec: model.TaskSpec{Name: "a/1"}, Class: bad},
-		{TaskSpec: model.TaskSpec{Name: "a/2"}, Class: bad}, {TaskSpec: model.TaskSpec{Name: "a/3"}, Class: worse},
-	}}
+	g := &model.Gang{}
+	for i, c := range []*model.Class{good, bad, bad, worse} {
+		g.Tasks = append(g.Tasks, &model.Task{TaskSpec: model.TaskSpec{Name: fmt.Sprint("a/", i)}, Class: c})
+	}
 	want := []string{
 		`pod a/1: annotation volcano.sh/resource-strategy-weight is {"cpu": -1}: the weight of cpu is not between 0 and 10000`,
 		`pod a/1: annotation volcano.sh/resource-strategy-scoring-type is most: write LeastAllocated or MostAllocated`,
