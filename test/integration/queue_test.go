@@ -136,7 +136,9 @@ func TestACloseCommandDrainsAQueueAndAnOpenCommandFillsIt(t *testing.T) {
 		[]byte(`{"metadata":{"annotations":{"`+cluster.RunForAnnotation+`":"1ms"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func(ctx context.Context) error { return w.inPhase(ctx, ns, "first", schedulingv1beta1.PodGroupCompleted) })
+	eventually(t, func(ctx context.Context) error {
+		return w.inPhase(ctx, ns, "first", schedulingv1beta1.PodGroupCompleted)
+	})
 	w.inState(t, "drain", schedulingv1beta1.QueueStateClosed)
 	w.inState(t, "drain-below", schedulingv1beta1.QueueStateClosed)
 	w.waitsFor(t, ns, "second", "QueueClosed")
