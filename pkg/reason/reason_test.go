@@ -95,21 +95,11 @@ func TestWhatIsAboutNodesHasItsWords(t *testing.T) {
 			reason.Reason{Code: reason.NotEnoughCluster, Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "7", Limit: "8", Short: "3"}}},
 			"minResources exceed what is free in the cluster: cpu needs 4, 7 of 8 used (short 3)",
 		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := tt.why.String(); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
-			}
-		})
-	}
+	})
 }
 
 func TestVotesHaveTheirWords(t *testing.T) {
-	tests := map[string]struct {
-		why  reason.Reason
-		want string
-	}{
+	check(t, map[string]worded{
 		"minResources over what is free in a cluster that is counted more than once": {
 			reason.Reason{Code: reason.NotEnoughCluster, Value: "1.2", Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "7", Limit: "9600m", Short: "1400m"}}},
 			"minResources exceed what is free in the cluster counted 1.2 times: cpu needs 4, 7 of 9600m used (short 1400m)",

@@ -103,6 +103,14 @@ func (s *Sim) cycle() []string {
 				who = "pod " + d.Task
 			}
 			out = append(out, fmt.Sprintf("refuse %s: %s", who, d.Why))
+		case engine.Notice:
+			who := d.Gang
+			if d.Queue != "" {
+				who = "queue " + d.Queue
+			}
+			for _, said := range d.Said {
+				out = append(out, fmt.Sprintf("notice %s: %s", who, said))
+			}
 		case engine.Status:
 			line := fmt.Sprintf("status %s %s held=%d/%d running=%d succeeded=%d failed=%d",
 				d.Gang, d.Phase, d.Held, d.Min, d.Running, d.Succeeded, d.Failed)

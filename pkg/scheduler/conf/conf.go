@@ -9,7 +9,10 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/actions/enqueue"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/binpack"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/conformance"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/drf"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodeorder"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/overcommit"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
@@ -21,8 +24,11 @@ func Default() engine.Config {
 	return engine.Config{
 		Actions: []engine.Action{enqueue.New(), allocate.New(), backfill.New()},
 		Tiers: [][]engine.PluginConfig{
-			{{Name: priority.Name}, {Name: gang.Name}},
-			{{Name: overcommit.Name}, {Name: predicates.Name}, {Name: proportion.Name}, {Name: binpack.Name}},
+			{{Name: priority.Name}, {Name: gang.Name}, {Name: conformance.Name}},
+			{
+				{Name: overcommit.Name}, {Name: drf.Name}, {Name: predicates.Name},
+				{Name: proportion.Name}, {Name: nodeorder.Name}, {Name: binpack.Name},
+			},
 		},
 	}
 }

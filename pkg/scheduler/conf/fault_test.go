@@ -2,6 +2,8 @@ package conf_test
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,12 +18,15 @@ func tier(plugins ...string) string {
 	return "tiers:\n- plugins:\n" + strings.Join(plugins, "")
 }
 
+// faulty is a configuration with what is to be said of it, line by line.
+type faulty struct {
+	text string
+	want []string
+}
+
 func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 	const top = "actions, tiers, configurations, metrics, percentageOfNodesToScore"
-	tests := map[string]struct {
-		text string
-		want []string
-	}{
+	tests := map[string]faulty{
 		"nothing":             {"", []string{"the text is empty: write at least one of " + top}},
 		"only a remark":       {"# later\n", []string{"the text is empty: write at least one of " + top}},
 		"no mapping":          {"- a\n", []string{"line 1: the text is a list: give a mapping with the keys " + top}},
@@ -40,7 +45,7 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 		"an action that is a list":    {"actions: [[allocate]]\n", []string{"line 1: an action is a list: give a name: one of allocate, backfill, enqueue", "line 1: actions is a list: name at least allocate"}},
 
 		"an unknown plugin":       {tier("  - name: priority\n", "  - name: binpak\n"), []string{`line 4: plugin "binpak" is unknown; did you mean "binpack"?`}},
-		"a plugin without a name": {tier("  - arguments: {}\n"), []string{"line 3: a plugin has no name: give name, one of binpack, capacity, conformance, drf, gang, nested, nodeorder, overcommit, predicates, priority, proportion"}},
+		"a plugin without a name": {tier("  - arguments: {}\n"), []string{"line 3: a plugin has no name: give name, one of " + strings.Join(names(), ", ")}},
 		"a plugin that is a word": {tier("  - gang\n"), []string{`line 3: an item of plugins is "gang": give a mapping with name: a plugin, arguments and switches`}},
 		"tiers that are a word":   {"tiers: gang\n", []string{`line 1: tiers is "gang": give a list, each item with plugins`}},
 		"an empty tier item":      {"tiers:\n-\n", []string{"line 2: an item of tiers is empty: give a mapping with plugins"}},
@@ -85,6 +90,11 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 			`line 8: action "fly" is unknown; there are allocate, backfill, enqueue`,
 		}},
 	}
+	check(t, tests)
+}
+
+func check(t *testing.T, tests map[string]faulty) {
+	t.Helper()
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(tt.text)
@@ -110,3 +120,6 @@ func TestFaultsCanBeAskedForTheirKind(t *testing.T) {
 		t.Errorf("%d faults, the last is %v", len(faults), last)
 	}
 }
+
+// names lists the plugins that parse knows.
+func names() []string { return slices.Sorted(maps.Keys(registry())) }

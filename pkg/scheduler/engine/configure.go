@@ -23,8 +23,9 @@ type Action interface {
 type Config struct {
 	Actions []Action         // run in this order
 	Tiers   [][]PluginConfig // the plugins, first tier first
-	// NodesToScorePercent is how many of the nodes with room are scored for a
-	// placement, in percent; 0: all of them.
+	// NodesToScorePercent is how many nodes are scored at most when a class is first
+	// placed, in percent of all, but never fewer than 100; 0: all of them. Nodes
+	// that were not scored come after those that were.
 	NodesToScorePercent int
 	// PatienceFor is how long a gang that lacks tasks is waited for, after the
 	// last sign of life, before that is called out and room promised to it is
@@ -33,6 +34,14 @@ type Config struct {
 	// OrphansAfter is how long a pod may be without a PodGroup before that is
 	// called out; 0: five seconds.
 	OrphansAfter time.Duration
+}
+
+// scored is how many of n nodes are scored.
+func (c *Config) scored(n int) int {
+	if c.NodesToScorePercent == 0 {
+		return n
+	}
+	return max(100, (n*c.NodesToScorePercent+99)/100)
 }
 
 // PluginConfig names a plugin, its arguments and what is not taken from it.

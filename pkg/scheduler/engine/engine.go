@@ -38,6 +38,7 @@ type Engine struct {
 	alarms   map[*entry]time.Time // when a gang is to be tried whatever happens
 	total    resource.Vector      // what the cluster has for queues, in this run
 	views    map[model.ClassID]*view
+	told     []string  // queues since the last run
 	looks    uint64    // at views
 	ranked   []*domain // memory used again
 	// stale says that the numbers of some reasons may have changed; they are told anew at retellAt.
@@ -76,7 +77,11 @@ func (e *Engine) Run(now time.Time) Report {
 	e.losePatience(now)
 	e.total = e.World.ForQueues(e.total)
 	c.changed = e.takeChanged()
+	if at, ok := e.tiers.RetryAt(); ok && !now.Before(at) {
+		e.World.Happened |= model.ObjectChanged
+	}
 	e.tiers.Begin(e.World, now)
+	c.notice()
 	c.waiting = e.wake(now)
 	for _, a := range e.config.Actions {
 		a.Run(c)
@@ -111,6 +116,9 @@ func (e *Engine) Next() (time.Time, bool) {
 	}
 	if e.stale {
 		earlier(e.retellAt)
+	}
+	if at, ok := e.tiers.RetryAt(); ok {
+		earlier(at)
 	}
 	for _, o := range e.orphans {
 		if o.told || o.task.Bucket != model.Waiting {

@@ -75,6 +75,7 @@ func (e *Engine) Apply(events ...Event) {
 			}
 		case QueueSet:
 			e.World.SetQueue(ev.Queue)
+			e.told = append(e.told, ev.Queue.Name)
 		case QueueGone:
 			e.World.DropQueue(ev.Name)
 		case GangSet:
@@ -128,7 +129,16 @@ type Status struct {
 	Waits                      bool // the last refusal stands; with Whole, it speaks of more than the minimum
 }
 
+// Notice says what is left out of a gang's or a queue's hints, because it can't be
+// right. It is said once per change, and does not keep anything waiting.
+type Notice struct {
+	Gang, UID string // of a gang; empty when it is about a queue
+	Queue     string
+	Said      []string
+}
+
 func (Bind) decision()   {}
+func (Notice) decision() {}
 func (Refuse) decision() {}
 func (Status) decision() {}
 

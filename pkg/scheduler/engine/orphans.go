@@ -72,3 +72,25 @@ func (c *Cycle) callOut(o *orphan) (settled bool) {
 	}
 	return false
 }
+
+// notice says what can't be right in the hints of gangs and queues that changed.
+func (c *Cycle) notice() {
+	for _, name := range c.engine.told {
+		if q := c.World.QueueNamed(name); q != nil && q.Known {
+			if said := c.engine.tiers.NoticesOnQueue(q); len(said) > 0 {
+				c.emit(Notice{Queue: name, Said: said})
+			}
+		}
+	}
+	c.engine.told = nil
+	for _, en := range c.changed {
+		if !en.gang.Known {
+			continue
+		}
+		said := c.engine.tiers.Notices(en.gang)
+		if !slices.Equal(said, en.said) && len(said) > 0 {
+			c.emit(Notice{Gang: en.gang.Key, UID: en.gang.UID, Said: said})
+		}
+		en.said = said
+	}
+}

@@ -19,6 +19,7 @@ type entry struct {
 	awake bool      // to be tried in this run
 	stale bool      // the numbers of why may have changed
 	short shortfall // what must be so before another attempt makes sense
+	said  []string  // about its hints
 	// impatient is set when no further task came for too long; see Config.PatienceFor.
 	impatient bool
 }

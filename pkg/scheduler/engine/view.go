@@ -118,10 +118,16 @@ func (e *Engine) best(v *view) (*model.Node, bool) {
 // heap makes the heap of a view anew.
 func (e *Engine) heap(v *view) {
 	v.heaps, v.heap = true, v.heap[:0]
+	scored := e.config.scored(len(e.World.Nodes()))
 	for _, n := range e.World.Nodes() {
-		if int(n.ID) < len(v.fit) && v.fit[n.ID] > 0 {
-			v.heap = append(v.heap, candidate{e.score(v.class, n), n, n.Epoch})
+		if int(n.ID) >= len(v.fit) || v.fit[n.ID] == 0 {
+			continue
 		}
+		score := int64(math.MinInt64) // it is taken when those that were scored are full
+		if len(v.heap) < scored {
+			score = e.score(v.class, n)
+		}
+		v.heap = append(v.heap, candidate{score, n, n.Epoch})
 	}
 	heapify(v.heap)
 }

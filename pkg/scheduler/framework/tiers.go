@@ -34,6 +34,9 @@ type Tiers struct {
 	judges      []JudgesTasks
 	scores      []ScoresNodes
 	ratings     []RatesNodes
+	notices     []Notices
+	onQueues    []NoticesOnQueues
+	retries     []Retries
 	nodeWakes   model.Change
 }
 
@@ -49,6 +52,9 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.begins = add(t.begins, p, 0)
 			t.learners = add(t.learners, p, 0)
 			t.reserves = add(t.reserves, p, 0)
+			t.notices = add(t.notices, p, 0)
+			t.onQueues = add(t.onQueues, p, 0)
+			t.retries = add(t.retries, p, 0)
 		}
 		if votes != nil {
 			t.votes = append(t.votes, votes)
@@ -187,6 +193,36 @@ func (t *Tiers) ReserveFrom(g *model.Gang) (time.Time, bool) {
 		}
 	}
 	return from, found
+}
+
+// Notices gathers what can't be right in the hints of a gang.
+func (t *Tiers) Notices(g *model.Gang) []string {
+	var said []string
+	for _, p := range t.notices {
+		said = append(said, p.Notices(g)...)
+	}
+	return said
+}
+
+// NoticesOnQueue gathers what can't be right in the hints of a queue.
+func (t *Tiers) NoticesOnQueue(q *model.Queue) []string {
+	var said []string
+	for _, p := range t.onQueues {
+		said = append(said, p.NoticesOnQueue(q)...)
+	}
+	return said
+}
+
+// RetryAt is the earliest instant at which a plugin would ask again what it could not ask.
+func (t *Tiers) RetryAt() (time.Time, bool) {
+	var at time.Time
+	found := false
+	for _, p := range t.retries {
+		if next, ok := p.RetryAt(); ok && (!found || next.Before(at)) {
+			at, found = next, true
+		}
+	}
+	return at, found
 }
 
 // FilterNodes joins the filters of all plugins for one class; the first cause counts.

@@ -25,7 +25,7 @@ type plugin struct{}
 
 var (
 	_ framework.ProtectsTasks = plugin{}
-	_ framework.Notices   = plugin{}
+	_ framework.Notices       = plugin{}
 )
 
 // New makes the plugin. It has no arguments.

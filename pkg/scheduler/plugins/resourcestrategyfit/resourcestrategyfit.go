@@ -49,7 +49,7 @@ type part struct {
 var (
 	_ framework.ScoresNodes = &plugin{}
 	_ framework.JudgesTasks = &plugin{}
-	_ framework.Notices = &plugin{}
+	_ framework.Notices     = &plugin{}
 )
 
 // New makes the plugin. Arguments:

@@ -37,7 +37,7 @@ var (
 	_ framework.Begins      = &plugin{}
 	_ framework.OrdersTasks = &plugin{}
 	_ framework.JudgesTasks = &plugin{}
-	_ framework.Notices = &plugin{}
+	_ framework.Notices     = &plugin{}
 )
 
 // New makes the plugin. Argument: task-topology.weight (1), a weight of 0 or more.
