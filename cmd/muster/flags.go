@@ -3,9 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-sh/muster/pkg/scheduler/live"
 )
 
 // settings are the flags of the commands that run.
@@ -23,6 +27,8 @@ type settings struct {
 	bindWorkers    int
 	qps            float32
 	burst          int
+	confFile       string
+	confMap        string // NAMESPACE/NAME
 }
 
 func (s *settings) register(f *pflag.FlagSet, p parts) {
@@ -41,6 +47,8 @@ func (s *settings) register(f *pflag.FlagSet, p parts) {
 	f.IntVar(&s.burst, "kube-api-burst", 0, "API requests at once above --kube-api-qps; 0: twice that")
 	if p.scheduler {
 		f.IntVar(&s.bindWorkers, "bind-workers", 16, "bindings written at once; 0: 16")
+		f.StringVar(&s.confFile, "scheduler-conf", "", "path of a volcano-scheduler.conf, read again when it changes; empty: the default")
+		f.StringVar(&s.confMap, "scheduler-conf-configmap", "", "NAMESPACE/NAME of a ConfigMap with a volcano-scheduler.conf, read again when it changes; the default while there is none; names other than "+strings.Join(live.ConfigMaps(), " and ")+" need a role to get, list and watch them")
 	}
 }
 
@@ -61,6 +69,9 @@ func (s *settings) validate() error {
 	if !(s.qps < 0 || s.qps > 0) {
 		errs = append(errs, fmt.Errorf("--kube-api-qps=%v: give a number above 0, or below 0 for no limit", s.qps))
 	}
+	if _, err := s.configMap(); err != nil {
+		errs = append(errs, err)
+	}
 	if s.shutdown <= 0 {
 		errs = append(errs, fmt.Errorf("--shutdown-timeout=%v: give more than 0", s.shutdown))
 	}
@@ -68,4 +79,19 @@ func (s *settings) validate() error {
 		errs = append(errs, fmt.Errorf("--leader-elect-lease-duration=%v: give 5s or more", s.leaseDuration))
 	}
 	return errors.Join(errs...)
+}
+
+// configMap splits the name of the configuration's ConfigMap.
+func (s *settings) configMap() (types.NamespacedName, error) {
+	if s.confMap == "" {
+		return types.NamespacedName{}, nil
+	}
+	namespace, name, ok := strings.Cut(s.confMap, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return types.NamespacedName{}, fmt.Errorf("--scheduler-conf-configmap=%s: give NAMESPACE/NAME", s.confMap)
+	}
+	if s.confFile != "" {
+		return types.NamespacedName{}, errors.New("--scheduler-conf, --scheduler-conf-configmap: give one of them")
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }

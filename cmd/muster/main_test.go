@@ -25,14 +25,14 @@ func TestGeneratedFilesAreFresh(t *testing.T) {
 
 func TestWrongFlagsAreAllNamed(t *testing.T) {
 	cmd := root()
-	cmd.SetArgs([]string{"scheduler", "--bind-workers=-1", "--kube-api-qps=NaN", "--shutdown-timeout=0s", "--scheduler-name=", "--leader-elect-lease-duration=1s"})
+	cmd.SetArgs([]string{"scheduler", "--bind-workers=-1", "--kube-api-qps=NaN", "--shutdown-timeout=0s", "--scheduler-name=", "--leader-elect-lease-duration=1s", "--scheduler-conf-configmap=x"})
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)
 	err := cmd.ExecuteContext(t.Context())
 	if err == nil {
 		t.Fatal("wrong flags were accepted")
 	}
-	for _, flag := range []string{"--bind-workers=-1", "--kube-api-qps=NaN", "--shutdown-timeout=0s", "--scheduler-name", "--leader-elect-lease-duration=1s"} {
+	for _, flag := range []string{"--bind-workers=-1", "--kube-api-qps=NaN", "--shutdown-timeout=0s", "--scheduler-name", "--leader-elect-lease-duration=1s", "--scheduler-conf-configmap=x"} {
 		if !strings.Contains(err.Error(), flag) {
 			t.Errorf("%v does not name %s", err, flag)
 		}

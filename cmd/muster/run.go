@@ -10,12 +10,14 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/muster-sh/muster/pkg/controllers"
 	"github.com/muster-sh/muster/pkg/metrics"
+	"github.com/muster-sh/muster/pkg/scheduler/actions"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/live"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
@@ -85,9 +87,15 @@ func serve(ctx context.Context, s *settings, p parts) error {
 // schedulerManager wires the scheduler.
 func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) {
 	s := b.settings
+	configMap, err := s.configMap()
+	if err != nil {
+		return nil, err
+	}
 	scheduler, err := live.New(b.rest, live.Options{
 		SchedulerNames: s.schedulerNames, BindWorkers: s.bindWorkers, DrainTimeout: s.shutdown,
-		Config: conf.Default(), Registry: plugins.Builtin(),
+		Config: conf.Default(), Registry: plugins.Builtin(), Actions: actions.Builtin(),
+		Source: live.Source{File: s.confFile, ConfigMap: configMap},
+		Pod:    types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")},
 	})
 	if err != nil {
 		return nil, err

@@ -38,6 +38,14 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	attempts := prometheus.NewDesc("volcano_schedule_attempts_total", "Gangs looked at (result attempted) and tasks given a node (result placed).", []string{"result"}, nil)
 	out <- prometheus.MustNewConstMetric(attempts, prometheus.CounterValue, float64(s.Tried), "attempted")
 	out <- prometheus.MustNewConstMetric(attempts, prometheus.CounterValue, float64(s.Placed), "placed")
+	valid := 1.0
+	if s.ConfigInvalid {
+		valid = 0
+	}
+	send("config_valid", "1 when the configuration that was last read is in force, 0 when it was refused and the one before it stays.", prometheus.GaugeValue, valid)
+	reloads := prometheus.NewDesc("volcano_config_reload_total", "Configurations read after the start that were taken (result success) or refused (result error).", []string{"result"}, nil)
+	out <- prometheus.MustNewConstMetric(reloads, prometheus.CounterValue, float64(s.ConfigReloads), "success")
+	out <- prometheus.MustNewConstMetric(reloads, prometheus.CounterValue, float64(s.ConfigErrors), "error")
 	for _, q := range s.Queues {
 		if !q.Known {
 			continue

@@ -10,7 +10,14 @@ import (
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 )
 
-// Rules is what a Scheduler must be allowed to do, and no more.
+// ConfigMaps are the names under which the configuration is looked for in other
+// places; for them the right to read is there. Another name needs a role of its own.
+func ConfigMaps() []string {
+	return []string{"volcano-scheduler-configmap", "volcano-scheduler-config"}
+}
+
+// Rules is what a Scheduler must be allowed to do, and no more. ConfigMaps may be
+// listed and watched by name, since that is how they are asked for.
 func Rules() []rbacv1.PolicyRule {
 	rule := func(group string, resources, verbs []string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
@@ -21,6 +28,7 @@ func Rules() []rbacv1.PolicyRule {
 		rule(corev1.GroupName, []string{"pods/binding"}, []string{"create"}),
 		rule(corev1.GroupName, []string{"pods/status"}, []string{"patch"}),
 		rule(corev1.GroupName, []string{"events"}, []string{"create", "patch"}),
+		{APIGroups: []string{corev1.GroupName}, Resources: []string{"configmaps"}, ResourceNames: ConfigMaps(), Verbs: read},
 		rule("scheduling.k8s.io", []string{"priorityclasses"}, read),
 		rule(schedulingv1beta1.GroupName, []string{"podgroups"}, append([]string{"patch"}, read...)),
 		rule(schedulingv1beta1.GroupName, []string{"queues"}, append([]string{"create"}, read...)),

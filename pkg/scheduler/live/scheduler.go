@@ -38,8 +38,12 @@ type Options struct {
 	SchedulerNames []string           // the pod.spec.schedulerName values it answers to; none: "volcano"
 	BindWorkers    int                // bindings written at once; 0: 16
 	DrainTimeout   time.Duration      // how long binds in flight may take after the end; 0: 30 s
-	Config         engine.Config      // actions and plugins
+	Config         engine.Config      // actions and plugins, unless Source says otherwise
 	Registry       framework.Registry // the plugins there are
+	// Actions are those there are; needed with a Source.
+	Actions map[string]func() engine.Action
+	Source  Source               // of the configuration
+	Pod     types.NamespacedName // it runs in; empty when not known
 }
 
 // Scheduler runs one engine. Start it once.
@@ -55,6 +59,7 @@ type Scheduler struct {
 	binder   *binder
 	statuses *statusWriter
 	queues   *queueWriter
+	configs  *configs
 
 	ready  atomic.Bool
 	last   atomic.Pointer[Snapshot]
@@ -76,6 +81,10 @@ type Snapshot struct {
 	Binds        int64   // bindings the API server took
 	BindErrors   int64   // bindings it refused
 	Waiting      int     // gangs with a reason to wait
+	// ConfigReloads and ConfigErrors are how often another configuration was
+	// taken or refused since the start; ConfigInvalid: the last was refused.
+	ConfigReloads, ConfigErrors int64
+	ConfigInvalid               bool
 }
 
 // New makes a Scheduler for the API server of cfg. The error names what is wrong with the options.
@@ -92,6 +101,11 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 30 * time.Second
 	}
+	var file confFile
+	var err error
+	if o.Config, file, err = readSource(o); err != nil {
+		return nil, err
+	}
 	e, err := engine.New(o.Config, o.Registry)
 	if err != nil {
 		return nil, err
@@ -100,7 +114,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	if err := errors.Join(scheme.AddToScheme(known), schedulingv1beta1.AddToScheme(known)); err != nil {
 		return nil, fmt.Errorf("register types: %w", err)
 	}
-	watches, err := cache.New(cfg, cache.Options{Scheme: known, DefaultTransform: cache.TransformStripManagedFields()})
+	watches, err := cache.New(cfg, cache.Options{Scheme: known, DefaultTransform: cache.TransformStripManagedFields(), ByObject: o.Source.watchOnly()})
 	if err != nil {
 		return nil, fmt.Errorf("make watch cache: %w", err)
 	}
@@ -126,6 +140,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s.binder = newBinder(s)
 	s.statuses = newStatusWriter(s)
 	s.queues = newQueueWriter(s)
+	s.configs = &configs{Scheduler: s, updates: make(chan update, 1), file: file}
 	return s, nil
 }
 
@@ -161,13 +176,16 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	if err := s.queues.ensure(ctx); err != nil {
 		return err
 	}
+	if err := s.configs.begin(ctx); err != nil {
+		return err
+	}
 	s.events.StartRecordingToSink(sink(s.pods))
 	defer s.events.Shutdown()
 	stopped := make(chan error, 1)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { stopped <- s.cache.Start(watching) }()
-	if err := s.watch(ctx); err != nil {
+	if err := errors.Join(s.watch(ctx), s.configs.watchMap(ctx)); err != nil {
 		return err
 	}
 	log.Info("watches are synced", "schedulerNames", s.options.SchedulerNames)
@@ -175,9 +193,11 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	workers.Go(func() { s.binder.run(drain) })
 	workers.Go(func() { work(drain, statusWorkers, s.statuses.queue, s.statuses.write) })
 	workers.Go(func() { work(drain, 1, s.queues.queue, s.queues.write) })
+	workers.Go(func() { s.configs.watchFile(watching) })
 	s.ready.Store(true)
 	err := s.loop(ctx, stopped)
 	s.ready.Store(false)
+	stop()
 	timer := time.AfterFunc(s.options.DrainTimeout, cancel)
 	defer timer.Stop()
 	s.binder.queue.ShutDownWithDrain()
@@ -207,6 +227,8 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 				return nil
 			}
 			return fmt.Errorf("watch cache stopped: %w", err)
+		case u := <-s.configs.updates:
+			s.configs.apply(ctx, u, &snapshot)
 		case <-s.mailbox.bell:
 		case <-timer.C:
 		}
