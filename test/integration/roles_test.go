@@ -91,12 +91,16 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// runAs runs one part of Muster with the rights of its ServiceAccount until the test ends.
-func (w *world) runAs(t *testing.T, part string) *output {
+// runAs runs one part of Muster with the rights of its ServiceAccount, and with
+// further flags, until the test ends.
+func (w *world) runAs(t *testing.T, part string, flags ...string) *output {
 	t.Helper()
 	log := &output{}
-	cmd := exec.CommandContext(t.Context(), w.binary, part, "--kubeconfig="+w.kubeconfigOf(t, "muster-"+part),
-		"--leader-elect-namespace="+system, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0")
+	args := append([]string{
+		part, "--kubeconfig=" + w.kubeconfigOf(t, "muster-"+part),
+		"--leader-elect-namespace=" + system, "--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0",
+	}, flags...)
+	cmd := exec.CommandContext(t.Context(), w.binary, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
