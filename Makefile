@@ -45,7 +45,7 @@ verify: fmt-check lint tidy-check ## fail when something is stale, unformatted, 
 	$(MAKE) --no-print-directory generate; \
 	after=$$({ git diff; git status --porcelain; } | git hash-object --stdin); \
 	if [ "$$before" != "$$after" ]; then git status --short; echo "generated files were stale; commit what make generate wrote"; exit 1; fi
-	go test ./pkg ./cmd/muster
+	go test ./pkg ./pkg/muster
 
 .PHONY: fmt
 fmt: ## format all Go files and apply the modernizers

@@ -51,6 +51,7 @@ type configs struct {
 	file    confFile
 	data    map[string]string // of the ConfigMap, as last seen
 	seen    bool              // the ConfigMap was there
+	running engine.Config     // what the engine decides by
 }
 
 // readSource returns the configuration of a file, in place of the one in o.
@@ -99,6 +100,7 @@ func (c *configs) begin(ctx context.Context) error {
 	u := c.parse(found.Data)
 	if u.err == nil {
 		u.err = c.engine.Reconfigure(u.config)
+		c.running = u.config
 	}
 	if u.err != nil {
 		return fmt.Errorf("configuration %s:\n%w", c.options.Source, u.err)
@@ -191,8 +193,12 @@ func (c *configs) apply(ctx context.Context, u update, snapshot *Snapshot) {
 	snapshot.ConfigReloads++
 	summary := conf.Summary(u.config)
 	log.Info("configured anew", "configuration", summary)
+	c.running = u.config
 	if text, err := conf.Format(u.config); err == nil {
 		log.V(1).Info("the whole configuration", "text", text)
+		if c.record != nil {
+			c.record.Configured(text)
+		}
 	}
 	c.recorder.Event(c.subject(ctx), corev1.EventTypeNormal, "Configured", clip(c.options.Source.String()+": "+summary))
 }

@@ -29,6 +29,8 @@ func Rules() []rbacv1.PolicyRule {
 		rule(corev1.GroupName, []string{"pods/status"}, []string{"patch"}),
 		rule(corev1.GroupName, []string{"events"}, []string{"create", "patch"}),
 		{APIGroups: []string{corev1.GroupName}, Resources: []string{"configmaps"}, ResourceNames: ConfigMaps(), Verbs: read},
+		rule(corev1.GroupName, []string{"resourcequotas"}, read),
+		rule("policy", []string{"poddisruptionbudgets"}, read),
 		rule("scheduling.k8s.io", []string{"priorityclasses"}, read),
 		rule(schedulingv1beta1.GroupName, []string{"podgroups"}, append([]string{"patch"}, read...)),
 		rule(schedulingv1beta1.GroupName, []string{"queues"}, append([]string{"create"}, read...)),

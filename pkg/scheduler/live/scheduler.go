@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,13 +18,14 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
+	toolsrecord "k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,6 +33,7 @@ import (
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/record"
 )
 
 // Options are the settings of a Scheduler. The zero value is usable but for Config and Registry.
@@ -43,6 +46,7 @@ type Options struct {
 	// Actions are those there are; needed with a Source.
 	Actions map[string]func() engine.Action
 	Source  Source               // of the configuration
+	Record  io.Writer            // what the engine is told and decides is recorded there; nil: nowhere
 	Pod     types.NamespacedName // it runs in; empty when not known
 }
 
@@ -53,13 +57,14 @@ type Scheduler struct {
 	cache    cache.Cache
 	client   client.Client // writes only; reads go to the cache
 	pods     kubernetes.Interface
-	recorder record.EventRecorder
-	events   record.EventBroadcaster
+	recorder toolsrecord.EventRecorder
+	events   toolsrecord.EventBroadcaster
 	mailbox  *mailbox
 	binder   *binder
 	statuses *statusWriter
 	queues   *queueWriter
 	configs  *configs
+	record   *record.Writer
 
 	ready  atomic.Bool
 	last   atomic.Pointer[Snapshot]
@@ -128,7 +133,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make pod client: %w", err)
 	}
-	broadcaster := record.NewBroadcaster()
+	broadcaster := toolsrecord.NewBroadcaster()
 	s := &Scheduler{
 		options: o, engine: e, cache: watches, client: writer, pods: pods,
 		events:   broadcaster,
@@ -140,7 +145,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s.binder = newBinder(s)
 	s.statuses = newStatusWriter(s)
 	s.queues = newQueueWriter(s)
-	s.configs = &configs{Scheduler: s, updates: make(chan update, 1), file: file}
+	s.configs = &configs{Scheduler: s, running: o.Config, updates: make(chan update, 1), file: file}
 	return s, nil
 }
 
@@ -212,81 +217,6 @@ func (s *Scheduler) answersTo(name string) bool {
 	return slices.Contains(s.options.SchedulerNames, name)
 }
 
-// loop owns the engine: it takes what has happened, lets the engine decide, and
-// hands the decisions out. It never waits for a write.
-func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
-	var snapshot Snapshot
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case err := <-stopped:
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("watch cache stopped: %w", err)
-		case u := <-s.configs.updates:
-			s.configs.apply(ctx, u, &snapshot)
-		case <-s.mailbox.bell:
-		case <-timer.C:
-		}
-		begin := time.Now()
-		s.engine.Apply(s.mailbox.take()...)
-		report := s.engine.Run(begin)
-		s.dispatch(ctx, report)
-		snapshot.Report = report
-		snapshot.Cycles++
-		snapshot.Tried += int64(report.Tried)
-		snapshot.Placed += int64(report.Placed)
-		snapshot.CycleSeconds += time.Since(begin).Seconds()
-		s.publish(snapshot)
-		if next, ok := s.engine.Next(); ok {
-			timer.Reset(max(time.Until(next), 0))
-		}
-	}
-}
-
-func (s *Scheduler) publish(snapshot Snapshot) {
-	snapshot.Queues = s.engine.Queues()
-	s.mu.Lock()
-	snapshot.Waiting = len(s.waiting)
-	s.mu.Unlock()
-	s.last.Store(&snapshot)
-	s.queues.note(snapshot.Queues)
-}
-
-// dispatch hands out decisions.
-func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
-	log := logr.FromContextOrDiscard(ctx)
-	for _, d := range report.Decisions {
-		switch d := d.(type) {
-		case engine.Bind:
-			log.V(1).Info("Allocate task "+d.Name+" to node "+d.Node, "gang", d.Gang)
-			s.binder.queue.Add(d)
-		case engine.Refuse:
-			if d.Task != "" {
-				log.Info("pod has no PodGroup", "pod", d.Task, "gang", d.Gang, "reason", d.Why.Code)
-				s.statuses.orphan(d)
-				continue
-			}
-			level := 0 // a wait that began, or has another cause, is news; other numbers are not
-			if s.wait(d.Gang, &d.Why) == d.Why.Code {
-				level = 1
-			}
-			log.V(level).Info("PodGroup "+d.Gang+" is pending", "reason", d.Why.Code, "why", d.Why.String())
-			s.statuses.refused(d)
-		case engine.Status:
-			log.Info("PodGroup "+d.Gang+" is "+strings.ToLower(string(d.Phase)), "held", d.Held, "min", d.Min, "running", d.Running)
-			if !d.Waits {
-				s.wait(d.Gang, nil)
-			}
-			s.statuses.moved(d)
-		}
-	}
-}
-
 // wait notes why a gang waits; nil: it does not. It returns the code of why it
 // waited before, empty when it did not.
 func (s *Scheduler) wait(gang string, why *reason.Reason) (before reason.Code) {
@@ -329,5 +259,6 @@ func (s *Scheduler) Explain(w http.ResponseWriter, r *http.Request) {
 func watched() []client.Object {
 	return []client.Object{
 		&schedulingv1.PriorityClass{}, &corev1.Node{}, &schedulingv1beta1.Queue{}, &schedulingv1beta1.PodGroup{}, &corev1.Pod{},
+		&corev1.ResourceQuota{}, &policyv1.PodDisruptionBudget{}, // for plugins
 	}
 }

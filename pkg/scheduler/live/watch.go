@@ -8,6 +8,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,6 +73,8 @@ func (s *Scheduler) tell(ctx context.Context, o any, gone bool) {
 		s.mailbox.put(s.podGroup(ctx, o, gone))
 	case *schedulingv1.PriorityClass:
 		s.reprioritise(ctx)
+	case runtime.Object:
+		s.mailbox.put(engine.ObjectSet{Object: o, Gone: gone})
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package muster
 
 import (
 	"io"
@@ -24,7 +24,7 @@ func TestGeneratedFilesAreFresh(t *testing.T) {
 }
 
 func TestWrongFlagsAreAllNamed(t *testing.T) {
-	cmd := root()
+	cmd := root(&guests{})
 	cmd.SetArgs([]string{"scheduler", "--bind-workers=-1", "--kube-api-qps=NaN", "--shutdown-timeout=0s", "--scheduler-name=", "--leader-elect-lease-duration=1s", "--scheduler-conf-configmap=x"})
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)

@@ -1,8 +1,9 @@
-package main
+package muster
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/pprof"
 	"os"
@@ -19,16 +20,18 @@ import (
 	"github.com/muster-sh/muster/pkg/metrics"
 	"github.com/muster-sh/muster/pkg/scheduler/actions"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/live"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/extender"
 )
 
 // parts says what a process is made of.
 type parts struct{ scheduler, controllers bool }
 
 // run makes a command that runs parts until a signal comes.
-func run(name, short string, p parts) *cobra.Command {
-	s := &settings{}
+func run(g *guests, name, short string, p parts) *cobra.Command {
+	s := &settings{guests: g}
 	cmd := &cobra.Command{
 		Use:     name,
 		Short:   short,
@@ -91,9 +94,13 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	if err != nil {
 		return nil, err
 	}
+	recording, err := s.recording()
+	if err != nil {
+		return nil, err
+	}
 	scheduler, err := live.New(b.rest, live.Options{
 		SchedulerNames: s.schedulerNames, BindWorkers: s.bindWorkers, DrainTimeout: s.shutdown,
-		Config: conf.Default(), Registry: plugins.Builtin(), Actions: actions.Builtin(),
+		Config: conf.Default(), Registry: s.guests.registry(ctx), Actions: actions.Builtin(), Record: recording,
 		Source: live.Source{File: s.confFile, ConfigMap: configMap},
 		Pod:    types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")},
 	})
@@ -115,6 +122,15 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 		ready = standby(mgr, ready)
 	}
 	return mgr, mgr.AddReadyzCheck("scheduler", ready)
+}
+
+// registry is all plugins there are: the built-in ones, those that need more than
+// the others may import, and the guests.
+func (g *guests) registry(ctx context.Context) framework.Registry {
+	r := plugins.Builtin()
+	r["extender"] = extender.New(ctx)
+	maps.Copy(r, g.plugins)
+	return r
 }
 
 // controllersManager wires the controllers.

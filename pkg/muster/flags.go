@@ -1,8 +1,10 @@
-package main
+package muster
 
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 // settings are the flags of the commands that run.
 type settings struct {
+	guests         *guests
 	kubeconfig     string
 	schedulerNames []string
 	health         string
@@ -25,6 +28,7 @@ type settings struct {
 	leaseDuration  time.Duration
 	shutdown       time.Duration
 	bindWorkers    int
+	record         string
 	qps            float32
 	burst          int
 	confFile       string
@@ -46,6 +50,7 @@ func (s *settings) register(f *pflag.FlagSet, p parts) {
 	f.Float32Var(&s.qps, "kube-api-qps", -1, "API requests per second; negative: no limit but the server's own")
 	f.IntVar(&s.burst, "kube-api-burst", 0, "API requests at once above --kube-api-qps; 0: twice that")
 	if p.scheduler {
+		f.StringVar(&s.record, "record", "", "file to record into what the scheduler is told and decides, for `muster replay`; it is made anew, and grows until the process ends")
 		f.IntVar(&s.bindWorkers, "bind-workers", 16, "bindings written at once; 0: 16")
 		f.StringVar(&s.confFile, "scheduler-conf", "", "path of a volcano-scheduler.conf, read again when it changes; empty: the default")
 		f.StringVar(&s.confMap, "scheduler-conf-configmap", "", "NAMESPACE/NAME of a ConfigMap with a volcano-scheduler.conf, read again when it changes; the default while there is none; names other than "+strings.Join(live.ConfigMaps(), " and ")+" need a role to get, list and watch them")
@@ -94,4 +99,16 @@ func (s *settings) configMap() (types.NamespacedName, error) {
 		return types.NamespacedName{}, errors.New("--scheduler-conf, --scheduler-conf-configmap: give one of them")
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}
+
+// recording opens the file to record into; nil when none is wanted.
+func (s *settings) recording() (io.Writer, error) {
+	if s.record == "" {
+		return nil, nil //nolint:nilnil // none is wanted
+	}
+	f, err := os.OpenFile(s.record, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("--record=%s: %w", s.record, err)
+	}
+	return f, nil
 }

@@ -1,0 +1,44 @@
+package muster
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-sh/muster/pkg/scheduler/actions"
+	"github.com/muster-sh/muster/pkg/scheduler/conf"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/record"
+)
+
+// replayCommand plays a recording of `muster scheduler --record`.
+func replayCommand(g *guests) *cobra.Command {
+	return &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Play a recording of the scheduler and compare its decisions",
+		Long: `Tells an engine everything that a scheduler run with --record was told, in the
+same order and at the same times, and compares what it decides with what was
+decided then, byte for byte. It needs no cluster. The first difference ends it with
+status 1 and is shown with its line in the recording.`,
+		Example: "  muster scheduler --record run.jsonl\n  muster replay run.jsonl",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return fmt.Errorf("replay: %w", err)
+			}
+			defer f.Close()
+			registry := g.registry(cmd.Context())
+			parse := func(text string) (engine.Config, error) {
+				return conf.Parse([]byte(text), actions.Builtin(), registry)
+			}
+			saw, err := record.Replay(f, parse, registry)
+			if err != nil {
+				return fmt.Errorf("%s: after %d events and %d decisions: %w", args[0], saw.Events, saw.Decisions, err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d events, %d runs, %d decisions, all as recorded\n", args[0], saw.Events, saw.Runs, saw.Decisions)
+			return nil
+		},
+	}
+}

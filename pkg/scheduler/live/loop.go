@@ -1,0 +1,146 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/scheduler/conf"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/record"
+)
+
+// loop owns the engine: it takes what has happened, lets the engine decide, and
+// hands the decisions out. It never waits for a write.
+func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
+	var snapshot Snapshot
+	var now time.Time
+	s.startRecording(ctx)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-stopped:
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("watch cache stopped: %w", err)
+		case u := <-s.configs.updates:
+			s.configs.apply(ctx, u, &snapshot)
+		case <-s.mailbox.bell:
+		case <-timer.C:
+		}
+		begin := time.Now()
+		if wall := begin.Round(0); wall.After(now) {
+			now = wall // a clock that is set back stands still for the engine
+		}
+		events := s.mailbox.take()
+		s.engine.Apply(events...)
+		report := s.engine.Run(now)
+		s.dispatch(ctx, report)
+		s.recordRun(ctx, events, now, report)
+		snapshot.Report = report
+		snapshot.Cycles++
+		snapshot.Tried += int64(report.Tried)
+		snapshot.Placed += int64(report.Placed)
+		snapshot.CycleSeconds += time.Since(begin).Seconds()
+		s.publish(snapshot)
+		if next, ok := s.engine.Next(); ok {
+			timer.Reset(max(time.Until(next), 0))
+		}
+	}
+}
+
+// startRecording begins to record what the engine is told and decides, if that is wanted.
+func (s *Scheduler) startRecording(ctx context.Context) {
+	if s.options.Record == nil {
+		return
+	}
+	text, err := conf.Format(s.configs.running)
+	if err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "nothing is recorded")
+		return
+	}
+	s.record = record.NewWriter(s.options.Record, text)
+}
+
+// recordRun records one run and what the engine was told before it. The first error ends the recording.
+func (s *Scheduler) recordRun(ctx context.Context, events []engine.Event, now time.Time, report engine.Report) {
+	if s.record == nil {
+		return
+	}
+	s.record.Applied(events)
+	s.record.Ran(now, report)
+	if err := s.record.Err(); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "the recording ends here")
+		s.record = nil
+	}
+}
+
+func (s *Scheduler) publish(snapshot Snapshot) {
+	snapshot.Queues = s.engine.Queues()
+	s.mu.Lock()
+	snapshot.Waiting = len(s.waiting)
+	s.mu.Unlock()
+	s.last.Store(&snapshot)
+	s.queues.note(snapshot.Queues)
+}
+
+// dispatch hands out decisions.
+func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
+	log := logr.FromContextOrDiscard(ctx)
+	for _, d := range report.Decisions {
+		switch d := d.(type) {
+		case engine.Bind:
+			log.V(1).Info("Allocate task "+d.Name+" to node "+d.Node, "gang", d.Gang)
+			s.binder.queue.Add(d)
+		case engine.Refuse:
+			if d.Task != "" {
+				log.Info("pod has no PodGroup", "pod", d.Task, "gang", d.Gang, "reason", d.Why.Code)
+				s.statuses.orphan(d)
+				continue
+			}
+			level := 0 // a wait that began, or has another cause, is news; other numbers are not
+			if s.wait(d.Gang, &d.Why) == d.Why.Code {
+				level = 1
+			}
+			log.V(level).Info("PodGroup "+d.Gang+" is pending", "reason", d.Why.Code, "why", d.Why.String())
+			s.statuses.refused(d)
+		case engine.Notice:
+			log.Info("hints are left out", "gang", d.Gang, "queue", d.Queue, "said", d.Said)
+			s.notice(ctx, d)
+		case engine.Status:
+			log.Info("PodGroup "+d.Gang+" is "+strings.ToLower(string(d.Phase)), "held", d.Held, "min", d.Min, "running", d.Running)
+			if !d.Waits {
+				s.wait(d.Gang, nil)
+			}
+			s.statuses.moved(d)
+		}
+	}
+}
+
+// notice tells who wrote a hint that is left out.
+func (s *Scheduler) notice(ctx context.Context, d engine.Notice) {
+	var about client.Object = &schedulingv1beta1.PodGroup{}
+	key := types.NamespacedName{Name: d.Queue}
+	if d.Queue != "" {
+		about = &schedulingv1beta1.Queue{}
+	} else {
+		key.Namespace, key.Name, _ = strings.Cut(d.Gang, "/")
+	}
+	if err := s.cache.Get(ctx, key, about); err != nil {
+		return // it went meanwhile
+	}
+	for _, said := range d.Said {
+		s.recorder.Event(about, corev1.EventTypeWarning, "HintIgnored", said)
+	}
+}
