@@ -32,6 +32,7 @@ type Tiers struct {
 	reserves    []Reserves
 	filters     []FiltersNodes
 	judges      []JudgesTasks
+	preparers   []Prepares
 	scores      []ScoresNodes
 	ratings     []RatesNodes
 	notices     []Notices
@@ -77,6 +78,7 @@ func (t *Tiers) judge(p Enabled) {
 	t.admissions = add(t.admissions, p, AdmitGangs)
 	t.filters = add(t.filters, p, FilterNodes)
 	t.judges = add(t.judges, p, 0)
+	t.preparers = add(t.preparers, p, 0)
 	t.scores = add(t.scores, p, ScoreNodes)
 	t.ratings = add(t.ratings, p, ScoreNodes)
 }
