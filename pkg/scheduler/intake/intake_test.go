@@ -129,28 +129,36 @@ func TestRequestsCountThePodItself(t *testing.T) {
 	}
 }
 
-func TestWhatCanNotBeCheckedIsSaid(t *testing.T) {
-	required := []corev1.PodAffinityTerm{{TopologyKey: "zone"}}
-	for want, edit := range map[string]func(*corev1.Pod){
-		"spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution": func(p *corev1.Pod) {
-			p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+func TestWhatDependsOnMoreThanTheNodeIsSaid(t *testing.T) {
+	terms := []corev1.PodAffinityTerm{{TopologyKey: "zone"}}
+	for what, edit := range map[string]func(*corev1.Pod){
+		"affinity": func(p *corev1.Pod) {
+			p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms}}
 		},
-		"spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution": func(p *corev1.Pod) {
-			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+		"anti-affinity": func(p *corev1.Pod) {
+			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms}}
 		},
-		"spec.topologySpreadConstraints": func(p *corev1.Pod) {
+		"spread": func(p *corev1.Pod) {
 			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{WhenUnsatisfiable: corev1.DoNotSchedule}}
 		},
-		"spec.resourceClaims": func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c"}} },
-		"hostPort 80":         func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} },
-		"hostPort 81": func(p *corev1.Pod) {
+		"devices": func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "c"}} },
+		"a port":  func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} },
+		"a volume": func(p *corev1.Pod) {
+			p.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{}}}}
+		},
+		"an own volume": func(p *corev1.Pod) {
+			p.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}}
+		},
+		"a sidecar's port": func(p *corev1.Pod) {
 			p.Spec.InitContainers = []corev1.Container{{RestartPolicy: new(corev1.ContainerRestartPolicyAlways), Ports: []corev1.ContainerPort{{HostPort: 81}}}}
 		},
 	} {
-		task, _ := intake.Pod(pod(edit), ours)
-		if task.Shape.Problem == nil || task.Shape.Problem.Field != want {
-			t.Errorf("problem %+v, want one about %s", task.Shape.Problem, want)
+		if task, _ := intake.Pod(pod(edit), ours); !task.Shape.Related {
+			t.Errorf("a pod with %s depends on nothing", what)
 		}
+	}
+	if task, _ := intake.Pod(pod(func(*corev1.Pod) {}), ours); task.Shape.Related {
+		t.Error("a plain pod depends on others")
 	}
 }
 

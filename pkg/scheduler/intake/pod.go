@@ -11,7 +11,6 @@ import (
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/pkg/model"
-	"github.com/muster-sh/muster/pkg/reason"
 )
 
 // Pod reads a pod. Ours says whether a scheduler name is one we answer to. It
@@ -72,7 +71,6 @@ func shape(p *corev1.Pod) model.Shape {
 		NodeSelector: p.Spec.NodeSelector,
 		Tolerations:  p.Spec.Tolerations,
 		Related:      related(p),
-		Problem:      unsupported(p),
 	}
 	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil {
 		s.Affinity = a.NodeAffinity
@@ -93,7 +91,7 @@ func shape(p *corev1.Pod) model.Shape {
 
 // key is equal for equal shapes: JSON writes maps in order of their keys.
 func key(s model.Shape) string {
-	text, err := json.Marshal([]any{s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.Images, s.Hints, s.Related, s.Problem})
+	text, err := json.Marshal([]any{s.Requests, s.NodeSelector, s.Affinity, s.Tolerations, s.Images, s.Hints, s.Related})
 	if err != nil {
 		return fmt.Sprintf("%+v", s)
 	}
@@ -129,38 +127,4 @@ func related(p *corev1.Pod) bool {
 		}
 	}
 	return false
-}
-
-// unchecked is the reason of what can't be checked.
-func unchecked(field, remedy string) *reason.Reason {
-	return &reason.Reason{Code: reason.Unsupported, Field: field, Remedy: "Muster can't check this yet; " + remedy}
-}
-
-// unsupported names what a pod asks for that placing it would have to honour and
-// this scheduler can't check yet: better said than silently ignored.
-func unsupported(p *corev1.Pod) *reason.Reason {
-	if a := p.Spec.Affinity; a != nil {
-		if a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			return unchecked("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label")
-		}
-		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			return unchecked("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label")
-		}
-	}
-	for _, c := range p.Spec.TopologySpreadConstraints {
-		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
-			return unchecked("spec.topologySpreadConstraints", "use whenUnsatisfiable: ScheduleAnyway")
-		}
-	}
-	if len(p.Spec.ResourceClaims) > 0 {
-		return unchecked("spec.resourceClaims", "ask for an extended resource")
-	}
-	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
-		for _, port := range c.Ports {
-			if port.HostPort > 0 {
-				return unchecked(fmt.Sprintf("hostPort %d", port.HostPort), "expose it through a Service")
-			}
-		}
-	}
-	return nil
 }

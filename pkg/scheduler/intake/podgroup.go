@@ -83,3 +83,8 @@ func hints(annotations map[string]string) map[string]string {
 	}
 	return kept
 }
+
+// unchecked is the reason of what can't be checked.
+func unchecked(field, remedy string) *reason.Reason {
+	return &reason.Reason{Code: reason.Unsupported, Field: field, Remedy: "Muster can't check this yet; " + remedy}
+}
