@@ -1,0 +1,122 @@
+// Package relations is the plugin predicates with all its checks: beside fixed
+// traits of nodes, what depends on other pods (affinity, anti-affinity, spread,
+// host ports), on volumes and on devices. It asks kube-scheduler's own plugins, so
+// that a pod means here what it means there.
+//
+// It is a room of its own, since it alone builds with k8s.io/kubernetes and the
+// listers of client-go: cmd puts it in place of the light plugin of the same name.
+// It calls no API. Objects come in through Learn, pods and nodes are those of the
+// model, and what must be written before a task can be bound comes out of Prepare.
+package relations
+
+import (
+	"errors"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
+)
+
+type plugin struct {
+	framework.FiltersNodes // the fixed traits
+	kube                   handle
+	mirror                 mirror
+	repel                  repellents
+	kinds                  kinds
+	on                     predicates.Switches
+	parts                  []part
+	volumes                *volumebinding.VolumeBinding // nil when that is switched off
+	world                  *model.World
+	reserved               []*reservation
+}
+
+var (
+	_ framework.FiltersNodes = &plugin{}
+	_ framework.JudgesTasks  = &plugin{}
+	_ framework.Begins       = &plugin{}
+	_ framework.Learns       = &plugin{}
+	_ framework.Prepares     = &plugin{}
+)
+
+// New makes the plugin. Its arguments are those of [predicates.Read].
+func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
+	on, err := predicates.Read(args)
+	if err != nil {
+		return nil, err
+	}
+	light, err := predicates.New(args, env)
+	if err != nil {
+		return nil, err
+	}
+	static, ok := light.(framework.FiltersNodes)
+	if !ok {
+		return nil, errors.New("the light plugin filters no nodes")
+	}
+	p := &plugin{FiltersNodes: static, on: on}
+	if err := p.kube.equip(&p.mirror); err != nil {
+		return nil, err
+	}
+	if p.parts, err = p.kube.parts(on); err != nil {
+		return nil, err
+	}
+	for _, pt := range p.parts {
+		if v, ok := pt.PreFilterPlugin.(*volumebinding.VolumeBinding); ok {
+			p.volumes = v
+		}
+	}
+	return p, nil
+}
+
+// equip gives a handle what kube-scheduler's plugins look for.
+func (h *handle) equip(m *mirror) error {
+	h.ctx, h.store, h.lister, h.pad = quiet(), newStore(), lister{m: m}, &notepad{}
+	h.csi = nodevolumelimits.NewCSIManager(h.store.Storage().V1().CSINodes().Lister())
+	var err error
+	h.devices, err = newDevices(h.ctx, h.store)
+	return err
+}
+
+func (*plugin) Name() string { return predicates.Name }
+
+// WakesOn is any change of nodes, pods or objects: each may lift a refusal.
+func (*plugin) WakesOn() model.Change {
+	return model.NodeChanged | model.NodeRoom | model.TaskPlaced | model.ObjectChanged
+}
+
+// Begin takes the world to be looked at.
+func (p *plugin) Begin(w *model.World, _ time.Time) {
+	p.world = w
+	p.mirror.begin(w)
+	p.repel.begin(w)
+	p.kinds.begin()
+}
+
+// Learn keeps the objects that kube-scheduler's plugins look for.
+func (p *plugin) Learn(o runtime.Object, gone bool) {
+	if p.kube.store.learn(o, gone) {
+		if claim, ok := o.(*resourcev1.ResourceClaim); ok {
+			p.kube.devices.learn(claim, gone)
+		}
+	}
+}
+
+// Judge prepares for tasks like t. A task whose prerequisites are missing, a claim
+// for instance, is refused with kube-scheduler's words.
+func (p *plugin) Judge(t *model.Task) (framework.Judge, reason.Reason, bool) {
+	p.settle()
+	p.mirror.follow()
+	p.repel.follow(p)
+	j := &judge{p: p, task: t}
+	if why := j.renew(); why != "" {
+		return nil, reason.Reason{Code: reason.Unplaceable, Object: t.Name, Value: why}, false
+	}
+	j.keys, j.single = p.extent(j)
+	return j, reason.Reason{}, true
+}
