@@ -29,6 +29,7 @@ const (
 	NamespaceQuota   Code = "NamespaceQuota"     // minResources exceed what a ResourceQuota leaves
 	ExtenderFailed   Code = "ExtenderFailed"     // the scheduler extender could not be asked
 	ExtenderRefused  Code = "ExtenderRefused"    // the scheduler extender says no
+	Unplaceable      Code = "Unplaceable"        // what a pod needs from others, a claim for instance, is not there
 	Unsupported      Code = "Unsupported"        // the pod asks for something that can't be checked
 	Fault            Code = "Fault"              // something broke while it was tried
 	BindRefused      Code = "BindRefused"        // the API server did not take a binding

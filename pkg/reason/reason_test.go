@@ -34,6 +34,10 @@ func TestWhatIsNotAboutNodesHasItsWords(t *testing.T) {
 			reason.Reason{Code: reason.Unsupported, Field: "hostPort 80", Remedy: "remove it"},
 			"hostPort 80: remove it",
 		},
+		"a pod that lacks what it needs": {
+			reason.Reason{Code: reason.Unplaceable, Object: "ml/p", Value: `persistentvolumeclaim "data" not found`},
+			`pod ml/p can't be placed on any node: persistentvolumeclaim "data" not found`,
+		},
 		"a fault": {
 			reason.Reason{Code: reason.Fault, Value: "index out of range"},
 			"a fault in the scheduler keeps it from being tried until it is changed: index out of range; please report it",

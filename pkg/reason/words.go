@@ -16,6 +16,8 @@ func (r Reason) String() string {
 		return "the pod names no PodGroup: set its annotation scheduling.k8s.io/group-name to a PodGroup of its namespace, or create it through a workload that Muster knows"
 	case Invalid:
 		return fmt.Sprintf("%s%s is %s: %s", r.object(), r.Field, r.Value, r.Remedy)
+	case Unplaceable:
+		return fmt.Sprintf("pod %s can't be placed on any node: %s", r.Object, r.Value)
 	case Unsupported:
 		return fmt.Sprintf("%s: %s", r.Field, r.Remedy)
 	case Fault:
