@@ -26,8 +26,12 @@ func Default() engine.Config {
 		Tiers: [][]engine.PluginConfig{
 			{{Name: priority.Name}, {Name: gang.Name}, {Name: conformance.Name}},
 			{
-				{Name: overcommit.Name}, {Name: drf.Name}, {Name: predicates.Name},
-				{Name: proportion.Name}, {Name: nodeorder.Name}, {Name: binpack.Name},
+				{Name: overcommit.Name},
+				{Name: drf.Name},
+				{Name: predicates.Name},
+				{Name: proportion.Name},
+				{Name: nodeorder.Name},
+				{Name: binpack.Name},
 			},
 		},
 	}

@@ -220,3 +220,13 @@ func TestAConfigMapNamesItsText(t *testing.T) {
 		})
 	}
 }
+
+func TestTheDefaultIsAsItIsWritten(t *testing.T) {
+	written, err := parse(conf.DefaultText())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(show(t, conf.Default()), show(t, written)); diff != "" {
+		t.Errorf("-default +its text:\n%s", diff)
+	}
+}

@@ -80,7 +80,7 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 		"configurations of nobody":            {"configurations:\n- arguments: {}\n", []string{"line 2: configurations: name is missing: give the action that the arguments are for"}},
 		"an unknown key of configurations":    {"configurations:\n- name: allocate\n  args: {}\n", []string{`line 3: configurations: key "args" is unknown; there are name, arguments`}},
 		"an unknown argument of an action":    {"configurations:\n- name: allocate\n  arguments:\n    cache: 1\n", []string{`line 4: configurations: action "allocate": argument "cache" is unknown; there are predicateErrorCacheEnable`}},
-		"an unknown key of metrics":           {"metrics:\n  type: prometheus\n  adress: x\n", []string{`line 3: metrics: argument "adress" is unknown; did you mean "address"?`}},
+		"an unknown key of metrics":           {"metrics:\n  type: prometheus\n  addrss: x\n", []string{`line 3: metrics: argument "addrss" is unknown; did you mean "address"?`}},
 		"a wrong value within metrics":        {"metrics:\n  tls:\n    insecureSkipVerify: 7\n", []string{`line 3: metrics: argument tls.insecureSkipVerify is "7": give true or false`}},
 		"all at once, by line": {"percentageOfNodesToScore: x\n" + tier("  - name: binpack\n    arguments: {binpack.weight: -1, weight: 2}\n", "  - name: gang\n    enableJobOrdr: 1\n") + "actions: fly\n", []string{
 			`line 1: percentageOfNodesToScore is "x": give a whole number from 0 to 100; 0 means all`,
