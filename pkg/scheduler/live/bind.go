@@ -46,6 +46,9 @@ func (b *binder) run(ctx context.Context) {
 				}
 				b.bind(ctx, d)
 				b.queue.Done(d)
+				if b.queue.Len() == 0 {
+					b.statuses.release()
+				}
 			}
 		})
 	}
@@ -60,11 +63,10 @@ func (b *binder) bind(ctx context.Context, d engine.Bind) {
 			Target:     corev1.ObjectReference{Kind: "Node", Name: d.Node},
 		}, metav1.CreateOptions{})
 	}
-	pod := &corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name, UID: types.UID(d.UID)}
 	if err == nil {
 		b.bound.Add(1)
 		b.backoff.Forget(d.UID)
-		b.recorder.Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", d.Name, d.Node)
+		b.announcer.bound(d)
 		return
 	}
 	b.failed.Add(1)
@@ -74,6 +76,7 @@ func (b *binder) bind(ctx context.Context, d engine.Bind) {
 		delay = 0
 	}
 	logr.FromContextOrDiscard(ctx).Error(err, "bind", "task", d.Name, "node", d.Node, "gang", d.Gang, "retryIn", delay)
+	pod := &corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name, UID: types.UID(d.UID)}
 	b.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedBinding", "binding to %s: %v", d.Node, err)
 	if delay > 0 {
 		b.mailbox.put(engine.BindRefused{UID: d.UID, Node: d.Node, Why: err.Error()})

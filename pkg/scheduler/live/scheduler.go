@@ -66,6 +66,8 @@ type Scheduler struct {
 	configs  *configs
 	record   *record.Writer
 
+	announcer *announcer
+
 	ready  atomic.Bool
 	last   atomic.Pointer[Snapshot]
 	groups sync.Mutex // held while gangs are told to the engine
@@ -137,7 +139,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s := &Scheduler{
 		options: o, engine: e, cache: watches, client: writer, pods: pods,
 		events:   broadcaster,
-		recorder: broadcaster.NewRecorder(known, corev1.EventSource{Component: "muster"}),
+		recorder: broadcaster.NewRecorder(known, corev1.EventSource{Component: component}),
 		mailbox:  newMailbox(),
 		known:    map[types.UID]*schedulingv1beta1.PodGroup{},
 		waiting:  map[string]reason.Reason{},
@@ -146,8 +148,12 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s.statuses = newStatusWriter(s)
 	s.queues = newQueueWriter(s)
 	s.configs = &configs{Scheduler: s, running: o.Config, updates: make(chan update, 1), file: file}
+	s.announcer = newAnnouncer(s)
 	return s, nil
 }
+
+// component is who says so in events.
+const component = "muster"
 
 // NeedLeaderElection says that two schedulers must not run at once.
 func (s *Scheduler) NeedLeaderElection() bool { return true }
@@ -199,6 +205,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	workers.Go(func() { work(drain, statusWorkers, s.statuses.queue, s.statuses.write) })
 	workers.Go(func() { work(drain, 1, s.queues.queue, s.queues.write) })
 	workers.Go(func() { s.configs.watchFile(watching) })
+	workers.Go(func() { s.announcer.run(ctx) })
 	s.ready.Store(true)
 	err := s.loop(ctx, stopped)
 	s.ready.Store(false)
@@ -208,6 +215,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	s.binder.queue.ShutDownWithDrain()
 	s.statuses.queue.ShutDownWithDrain()
 	s.queues.queue.ShutDownWithDrain()
+	s.announcer.queue.ShutDown()
 	workers.Wait()
 	log.Info("scheduler stopped", "binds", s.binder.bound.Load())
 	return err

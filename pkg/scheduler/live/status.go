@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 )
@@ -21,6 +22,40 @@ type verdict struct {
 	why    *reason.Reason // nil: it does not wait
 	// written is the status as last written; nil when it was not.
 	written *schedulingv1beta1.PodGroupStatus
+}
+
+// A status costs the API server more than a binding, so not each is written at once.
+const (
+	// refresh is how long a status may lag that nobody waits for: a reason to
+	// wait of which only the numbers changed, as on a busy cluster they do with
+	// every pod that ends and for all who wait; that a gang runs, while others'
+	// bindings are to be written.
+	refresh = 5 * time.Second
+	// passing is how long it may lag that a gang has all its nodes, which is
+	// passed over when its bindings are confirmed before.
+	passing = 30 * time.Second
+	// gather is how long counts of tasks are gathered while they change.
+	gather = 500 * time.Millisecond
+)
+
+// due says in how long a verdict is to be written that took the place of
+// another. Held means: earlier, when no binding waits any more.
+func due(before, v verdict, busy bool) (wait time.Duration, held bool) {
+	same := before.status.Phase == v.status.Phase && before.status.Whole == v.status.Whole
+	switch {
+	case before.why != nil && v.why != nil:
+		if before.status == v.status && before.why.Code == v.why.Code {
+			return refresh, false
+		}
+	case before.why != nil || v.why != nil || !v.status.Whole:
+	case v.status.Phase == model.Inqueue:
+		return passing, false
+	case v.status.Phase == model.Running && busy:
+		return refresh, true
+	case same:
+		return gather, false
+	}
+	return 0, false
 }
 
 // messageLimit bounds a condition's message, in bytes.

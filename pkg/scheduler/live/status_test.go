@@ -112,3 +112,44 @@ func TestAQueuesStatusIsWhatTheLedgerSays(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatSomebodyWaitsForIsWrittenAtOnce(t *testing.T) {
+	missing, room := &reason.Reason{Code: reason.QueueMissing}, &reason.Reason{Code: reason.NotEnoughNodes}
+	status := func(phase model.Phase, running int32, whole bool) engine.Status {
+		return engine.Status{Phase: phase, Running: running, Whole: whole}
+	}
+	tests := map[string]struct {
+		before, v verdict
+		busy      bool
+		want      time.Duration
+		held      bool
+	}{
+		"its pods are to be made now":    {v: verdict{status: status(model.Inqueue, 0, false)}, busy: true},
+		"it waits, for whatever reason":  {v: verdict{status: status(model.Pending, 0, false), why: missing}, busy: true},
+		"it waits for another reason":    {before: verdict{why: missing}, v: verdict{why: room}},
+		"it waits no longer":             {before: verdict{why: missing}, v: verdict{status: status(model.Inqueue, 0, true)}, busy: true},
+		"the reason's numbers changed":   {before: verdict{why: missing}, v: verdict{why: missing}, want: refresh},
+		"all are placed, none confirmed": {v: verdict{status: status(model.Inqueue, 0, true)}, want: passing},
+		"it runs":                        {before: verdict{status: status(model.Inqueue, 0, true)}, v: verdict{status: status(model.Running, 0, true)}},
+		"it runs, others are being bound": {
+			before: verdict{status: status(model.Inqueue, 0, true)}, v: verdict{status: status(model.Running, 0, true)}, busy: true,
+			want: refresh, held: true,
+		},
+		"one more pod runs": {
+			before: verdict{status: status(model.Running, 3, true)}, v: verdict{status: status(model.Running, 4, true)}, want: gather,
+		},
+		"it is done, others are being bound": {
+			before: verdict{status: status(model.Running, 4, true)}, v: verdict{status: status(model.Completed, 0, true)}, busy: true,
+		},
+		"it lost a pod": {
+			before: verdict{status: status(model.Running, 4, true)}, v: verdict{status: status(model.Unknown, 3, false)}, busy: true,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got, held := due(tt.before, tt.v, tt.busy); got != tt.want || held != tt.held {
+				t.Errorf("due in %v, held %v; want %v, %v", got, held, tt.want, tt.held)
+			}
+		})
+	}
+}

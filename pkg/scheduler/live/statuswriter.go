@@ -33,6 +33,7 @@ type statusWriter struct {
 	mu       sync.Mutex
 	verdicts map[string]verdict       // by gang
 	orphans  map[string]engine.Refuse // by pod, to be written
+	held     map[string]bool          // gangs whose good news waits until the bindings are written
 }
 
 func newStatusWriter(s *Scheduler) *statusWriter {
@@ -42,16 +43,15 @@ func newStatusWriter(s *Scheduler) *statusWriter {
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](20*time.Millisecond, 30*time.Second)),
 		verdicts: map[string]verdict{},
 		orphans:  map[string]engine.Refuse{},
+		held:     map[string]bool{},
 	}
 }
 
 const orphanPrefix = "pod:"
 
-// refresh is how long a PodGroup's reason may lag behind when only its numbers
-// changed: on a busy cluster they do with every pod that ends, for all who wait.
-const refresh = 5 * time.Second
-
+// change notes what is new of a gang, and has it written when that is due.
 func (w *statusWriter) change(gang, uid string, edit func(*verdict)) {
+	busy := w.binder.queue.Len() > 0
 	w.mu.Lock()
 	v := w.verdicts[gang]
 	if v.uid != uid {
@@ -60,10 +60,23 @@ func (w *statusWriter) change(gang, uid string, edit func(*verdict)) {
 	before := v
 	edit(&v)
 	w.verdicts[gang] = v
+	wait, held := due(before, v, busy)
+	if held {
+		w.held[gang] = true
+	}
 	w.mu.Unlock()
-	if before.status == v.status && before.why != nil && v.why != nil && before.why.Code == v.why.Code {
-		w.queue.AddAfter(gang, refresh)
-	} else {
+	w.queue.AddAfter(gang, wait)
+}
+
+// release has the good news written that was held: all bindings are.
+func (w *statusWriter) release() {
+	w.mu.Lock()
+	held := w.held
+	if len(held) > 0 {
+		w.held = map[string]bool{}
+	}
+	w.mu.Unlock()
+	for gang := range held {
 		w.queue.Add(gang)
 	}
 }
