@@ -12,9 +12,9 @@ import (
 
 // raw measures how many bindings per second a client gets written that watches
 // nothing and decides nothing: the most that a scheduler can hope for here.
-func (b *bench) raw(ctx context.Context, pods, workers int) (float64, error) {
+func (b *bench) raw(ctx context.Context, pods, workers int) (speed, error) {
 	if err := b.clear(ctx); err != nil {
-		return 0, err
+		return speed{}, err
 	}
 	made := make([]*corev1.Pod, pods)
 	err := each(ctx, pods, func(ctx context.Context, i int) (err error) {
@@ -22,11 +22,11 @@ func (b *bench) raw(ctx context.Context, pods, workers int) (float64, error) {
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return speed{}, err
 	}
 	core, err := protobuf(b.cluster.RESTConfig())
 	if err != nil {
-		return 0, err
+		return speed{}, err
 	}
 	before, begin := readUsage(), time.Now()
 	group, ctx := errgroup.WithContext(ctx)
@@ -44,13 +44,13 @@ func (b *bench) raw(ctx context.Context, pods, workers int) (float64, error) {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return 0, err
+		return speed{}, err
 	}
 	took := time.Since(begin)
 	used := readUsage().since(before)
-	rate := float64(pods) / took.Seconds()
+	got := speedOf(pods, took, used)
 	b.results.line(fmt.Sprintf("raw/workers=%d", workers),
-		value{took.Seconds(), "s"}, value{rate, "bind/s"}, value{used.self, "client-cpu-s"},
+		value{took.Seconds(), "s"}, value{got.clock, "bind/s"}, value{got.alone, "alone-bind/s"}, value{used.self, "client-cpu-s"},
 		value{used.server, "server-cpu-s"}, value{used.others, "others-cpu-s"})
-	return rate, nil
+	return got, nil
 }
