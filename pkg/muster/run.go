@@ -24,6 +24,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/live"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/extender"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/relations"
 )
 
 // parts says what a process is made of.
@@ -129,6 +130,7 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 func (g *guests) registry(ctx context.Context) framework.Registry {
 	r := plugins.Builtin()
 	r["extender"] = extender.New(ctx)
+	r["predicates"] = relations.New
 	maps.Copy(r, g.plugins)
 	return r
 }

@@ -126,7 +126,11 @@ func (c *Cycle) placeMore(en *entry, mark model.Mark) Turn {
 func (c *Cycle) commit(en *entry, mark model.Mark) {
 	placed := c.World.Since(mark)
 	for _, t := range placed {
-		c.emit(Bind{UID: t.UID, Name: t.Name, Gang: en.gang.Key, Node: t.On.Name})
+		bind := Bind{UID: t.UID, Name: t.Name, Gang: en.gang.Key, Node: t.On.Name}
+		if writes := c.engine.tiers.Prepare(t, t.On); len(writes) > 0 {
+			bind.Before = &Preparation{Writes: writes}
+		}
+		c.emit(bind)
 	}
 	c.report.Placed += len(placed)
 	c.World.Commit()

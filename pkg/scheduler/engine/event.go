@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // Event is a fact that the engine is told. The set is closed.
@@ -109,7 +110,13 @@ type Bind struct {
 	Name string // namespace/name
 	Gang string
 	Node string
+	// Before is what must be written first; nil for most.
+	Before *Preparation
 }
+
+// Preparation is objects that must be in the API server, in this order, and have
+// had their effect, before a pod is bound.
+type Preparation struct{ Writes []framework.Write }
 
 // Refuse says why a gang, or a pod that has none, waits. It is said once per reason.
 type Refuse struct {

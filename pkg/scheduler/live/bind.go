@@ -69,6 +69,12 @@ func (b *binder) bind(ctx context.Context, d engine.Bind) {
 		b.announcer.bound(d)
 		return
 	}
+	b.refused(ctx, d, err)
+}
+
+// refused tells the engine, later each time for the same pod, that a pod was not bound.
+func (b *binder) refused(ctx context.Context, d engine.Bind, err error) {
+	namespace, name, _ := cache.SplitMetaNamespaceKey(d.Name)
 	b.failed.Add(1)
 	delay := b.backoff.When(d.UID)
 	if apierrors.IsNotFound(err) {

@@ -102,7 +102,11 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 		switch d := d.(type) {
 		case engine.Bind:
 			log.V(1).Info("Allocate task "+d.Name+" to node "+d.Node, "gang", d.Gang)
-			s.binder.queue.Add(d)
+			if d.Before != nil {
+				s.preparer.add(d)
+			} else {
+				s.binder.queue.Add(d)
+			}
 		case engine.Refuse:
 			if d.Task != "" {
 				log.Info("pod has no PodGroup", "pod", d.Task, "gang", d.Gang, "reason", d.Why.Code)

@@ -3,6 +3,8 @@ package live
 import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -29,7 +31,11 @@ func Rules() []rbacv1.PolicyRule {
 		rule(corev1.GroupName, []string{"pods/status"}, []string{"patch"}),
 		rule(corev1.GroupName, []string{"events"}, []string{"create", "patch"}),
 		{APIGroups: []string{corev1.GroupName}, Resources: []string{"configmaps"}, ResourceNames: ConfigMaps(), Verbs: read},
-		rule(corev1.GroupName, []string{"resourcequotas"}, read),
+		rule(corev1.GroupName, []string{"namespaces", "resourcequotas"}, read),
+		rule(corev1.GroupName, []string{"persistentvolumeclaims", "persistentvolumes"}, append([]string{"update"}, read...)),
+		rule(storagev1.GroupName, []string{"storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"}, read),
+		rule(resourcev1.GroupName, []string{"resourceclaims", "resourceslices", "deviceclasses"}, read),
+		rule(resourcev1.GroupName, []string{"resourceclaims/status"}, []string{"update"}),
 		rule("policy", []string{"poddisruptionbudgets"}, read),
 		rule("scheduling.k8s.io", []string{"priorityclasses"}, read),
 		rule(schedulingv1beta1.GroupName, []string{"podgroups"}, append([]string{"patch"}, read...)),

@@ -19,7 +19,9 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -66,6 +68,7 @@ type Scheduler struct {
 	configs  *configs
 	record   *record.Writer
 
+	preparer  *preparer
 	announcer *announcer
 
 	ready  atomic.Bool
@@ -148,6 +151,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s.statuses = newStatusWriter(s)
 	s.queues = newQueueWriter(s)
 	s.configs = &configs{Scheduler: s, running: o.Config, updates: make(chan update, 1), file: file}
+	s.preparer = newPreparer(s)
 	s.announcer = newAnnouncer(s)
 	return s, nil
 }
@@ -202,6 +206,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	log.Info("watches are synced", "schedulerNames", s.options.SchedulerNames)
 	var workers sync.WaitGroup
 	workers.Go(func() { s.binder.run(drain) })
+	workers.Go(func() { work(drain, preparers, s.preparer.queue, s.preparer.write) })
 	workers.Go(func() { work(drain, statusWorkers, s.statuses.queue, s.statuses.write) })
 	workers.Go(func() { work(drain, 1, s.queues.queue, s.queues.write) })
 	workers.Go(func() { s.configs.watchFile(watching) })
@@ -212,6 +217,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	stop()
 	timer := time.AfterFunc(s.options.DrainTimeout, cancel)
 	defer timer.Stop()
+	s.preparer.queue.ShutDown() // who is prepared but not bound is seen as waiting by the next scheduler
 	s.binder.queue.ShutDownWithDrain()
 	s.statuses.queue.ShutDownWithDrain()
 	s.queues.queue.ShutDownWithDrain()
@@ -265,8 +271,17 @@ func (s *Scheduler) Explain(w http.ResponseWriter, r *http.Request) {
 
 // watched returns one empty object of every kind that is watched.
 func watched() []client.Object {
-	return []client.Object{
+	return append([]client.Object{
 		&schedulingv1.PriorityClass{}, &corev1.Node{}, &schedulingv1beta1.Queue{}, &schedulingv1beta1.PodGroup{}, &corev1.Pod{},
-		&corev1.ResourceQuota{}, &policyv1.PodDisruptionBudget{}, // for plugins
+	}, learned()...)
+}
+
+// learned lists the kinds of objects that only plugins want to know of.
+func learned() []client.Object {
+	return []client.Object{
+		&corev1.Namespace{}, &corev1.ResourceQuota{}, &policyv1.PodDisruptionBudget{},
+		&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}, &storagev1.StorageClass{},
+		&storagev1.CSINode{}, &storagev1.CSIDriver{}, &storagev1.CSIStorageCapacity{}, &storagev1.VolumeAttachment{},
+		&resourcev1.ResourceClaim{}, &resourcev1.ResourceSlice{}, &resourcev1.DeviceClass{},
 	}
 }
