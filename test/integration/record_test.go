@@ -15,6 +15,17 @@ import (
 	"github.com/muster-sh/muster/test/cluster"
 )
 
+// submit makes a gang of pods that ask for 8 GPUs each.
+func (w *world) submit(t *testing.T, ns, gang string, size int) {
+	t.Helper()
+	w.podGroup(t, ns, gang, int32(size), "default")
+	for i := range size {
+		if _, err := w.core.CoreV1().Pods(ns).Create(t.Context(), member(ns, gang, i, 8), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestARecordedRunIsReplayed records a scheduler that binds, refuses and is
 // reconfigured, plays the recording back, and sees a change to it found.
 func TestARecordedRunIsReplayed(t *testing.T) {
@@ -25,23 +36,12 @@ func TestARecordedRunIsReplayed(t *testing.T) {
 	replace(t, config, confPlaces)
 	w.restart(t, "--record="+recording, "--scheduler-conf="+config)
 	for gang := range 5 {
-		name := fmt.Sprintf("g%d", gang)
-		w.podGroup(t, ns, name, 4, "default")
-		for i := range 4 {
-			if _, err := w.core.CoreV1().Pods(ns).Create(t.Context(), member(ns, name, i, 8), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.submit(t, ns, fmt.Sprintf("g%d", gang), 4)
 		if gang == 3 {
 			replace(t, config, "actions: \"enqueue, allocate, backfill\"\n")
 		}
 	}
-	w.podGroup(t, ns, "never", 100, "default")
-	for i := range 100 {
-		if _, err := w.core.CoreV1().Pods(ns).Create(t.Context(), member(ns, "never", i, 8), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.submit(t, ns, "never", 100)
 	eventually(t, func(ctx context.Context) error {
 		for gang := range 5 {
 			if n, err := w.bound(ctx, ns, fmt.Sprintf("g%d", gang)); err != nil || n != 4 {

@@ -55,13 +55,8 @@ func Read(args framework.Args) (Switches, error) {
 // more than the node, and what to do instead; empty when there is none, or when
 // what checks it is switched off.
 func (s Switches) Unchecked(p *corev1.Pod) (field, remedy string) {
-	if s.PodAffinity && p.Spec.Affinity != nil {
-		if a := p.Spec.Affinity.PodAffinity; a != nil && len(a.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			return "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label"
-		}
-		if a := p.Spec.Affinity.PodAntiAffinity; a != nil && len(a.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			return "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label"
-		}
+	if field := requiredNear(p.Spec.Affinity); s.PodAffinity && field != "" {
+		return "spec.affinity." + field + ".requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label"
 	}
 	if s.Spread && slices.ContainsFunc(p.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
 		return c.WhenUnsatisfiable == corev1.DoNotSchedule
@@ -80,6 +75,20 @@ func (s Switches) Unchecked(p *corev1.Pod) (field, remedy string) {
 		return "spec.volumes[].persistentVolumeClaim", "use a volume that needs no claim"
 	}
 	return "", ""
+}
+
+// requiredNear names the part of an affinity that requires other pods near or far; empty when none does.
+func requiredNear(a *corev1.Affinity) string {
+	switch {
+	case a == nil:
+		return ""
+	case a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0:
+		return "podAffinity"
+	case a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0:
+		return "podAntiAffinity"
+	default:
+		return ""
+	}
 }
 
 // hostPort is the first port of the node that a pod takes, 0 when it takes none.
