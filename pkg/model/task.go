@@ -1,6 +1,10 @@
 package model
 
-import "slices"
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
 
 // Bucket is where a task stands in the ledger.
 type Bucket uint8
@@ -48,6 +52,7 @@ func (w *World) SetTask(s TaskSpec) {
 	bucket, node := w.stand(t, s)
 	same := t.belongs(s)
 	if same && bucket == t.Bucket && node == t.On && s.Running == t.Running && s.Ended == t.Ended {
+		w.relate(t, s)
 		t.TaskSpec = s
 		return
 	}
@@ -66,6 +71,20 @@ func (w *World) SetTask(s TaskSpec) {
 		w.Happened |= NodeRoom | QueueRoom
 	}
 	w.Happened |= TaskPlaced
+	w.touch(t.Gang)
+}
+
+// relate notes that a task, otherwise as before, is another to those who look at
+// the labels of pods, or knows more of what it was promised.
+func (w *World) relate(t *Task, s TaskSpec) {
+	if t.Pod == nil || s.Pod == nil ||
+		maps.Equal(t.Pod.Labels, s.Pod.Labels) && reflect.DeepEqual(t.Pod.Status.ResourceClaimStatuses, s.Pod.Status.ResourceClaimStatuses) {
+		return
+	}
+	if t.charged() {
+		w.tick(t.On)
+		w.Happened |= TaskPlaced
+	}
 	w.touch(t.Gang)
 }
 
