@@ -38,9 +38,8 @@ type Engine struct {
 	alarms   map[*entry]time.Time // when a gang is to be tried whatever happens
 	total    resource.Vector      // what the cluster has for queues, in this run
 	views    map[model.ClassID]*view
-	told     []string  // queues since the last run
-	looks    uint64    // at views
-	ranked   []*domain // memory used again
+	told     []string // queues since the last run
+	looks    uint64   // at views
 	// stale says that the numbers of some reasons may have changed; they are told anew at retellAt.
 	stale    bool
 	again    bool // another run would try somebody now

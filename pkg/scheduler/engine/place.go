@@ -56,14 +56,18 @@ func (e *Engine) placeJudged(gr group, more func(placed int) bool) (int, refusal
 	if !ok {
 		return 0, refusal{why: why, wakes: wakes | roomWakes}
 	}
-	domains := e.domains(gr.class, &panel)
+	f := &field{domains: e.domains(gr.class, &panel)}
+	f.rate(&panel)
 	for i, t := range gr.tasks {
 		if more != nil && !more(i) {
 			return i, refusal{}
 		}
-		d := e.bestDomain(domains, &panel)
+		if panel.Scores() && i > 0 {
+			f.rate(&panel)
+		}
+		d := f.best(&panel)
 		if d == nil {
-			return i, e.noDomain(gr, i, domains, &panel)
+			return i, e.noDomain(gr, i, f.aside, &panel)
 		}
 		n := d.heap[0].node
 		e.World.Place(t, n)
@@ -74,9 +78,83 @@ func (e *Engine) placeJudged(gr group, more func(placed int) bool) (int, refusal
 		} else {
 			d.heap = pop(d.heap)
 		}
-		domains = slices.DeleteFunc(domains, func(d *domain) bool { return len(d.heap) == 0 })
+		f.settle()
 	}
 	return len(gr.tasks), refusal{}
+}
+
+// field is the domains of a group as a heap, but for those that the judges turned
+// away since the last placement.
+type field struct {
+	domains []*domain
+	aside   []*domain
+}
+
+// rate makes the heap anew by what the judges think of each domain now.
+func (f *field) rate(panel *framework.Panel) {
+	for _, d := range f.domains {
+		d.score = d.heap[0].score + panel.Score(d.heap[0].node)
+	}
+	for i := len(f.domains)/2 - 1; i >= 0; i-- {
+		f.sink(i)
+	}
+}
+
+// best returns the domain for the next task, which comes first then; nil when the
+// judges let none pass.
+func (f *field) best(panel *framework.Panel) *domain {
+	for len(f.domains) > 0 {
+		d := f.domains[0]
+		if _, ok := panel.Fits(d.heap[0].node); ok {
+			return d
+		}
+		f.aside = append(f.aside, d)
+		f.drop()
+	}
+	return nil
+}
+
+// settle brings the heap in order after a placement in its first domain: what the
+// judges turned away before may pass now.
+func (f *field) settle() {
+	if d := f.domains[0]; len(d.heap) > 0 {
+		d.score = d.heap[0].score // where judges rate nodes, all are rated anew before the next task
+		f.sink(0)
+	} else {
+		f.drop()
+	}
+	for _, d := range f.aside {
+		f.domains = append(f.domains, d)
+		for i := len(f.domains) - 1; i > 0 && f.domains[i].before(f.domains[(i-1)/2]); i = (i - 1) / 2 {
+			f.domains[i], f.domains[(i-1)/2] = f.domains[(i-1)/2], f.domains[i]
+		}
+	}
+	f.aside = f.aside[:0]
+}
+
+// drop takes the first domain out of the heap.
+func (f *field) drop() {
+	last := len(f.domains) - 1
+	f.domains[0] = f.domains[last]
+	f.domains = f.domains[:last]
+	f.sink(0)
+}
+
+// sink restores the order of the heap below i.
+func (f *field) sink(i int) {
+	for {
+		best := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(f.domains); child++ {
+			if f.domains[child].before(f.domains[best]) {
+				best = child
+			}
+		}
+		if best == i {
+			return
+		}
+		f.domains[i], f.domains[best] = f.domains[best], f.domains[i]
+		i = best
+	}
 }
 
 // domains divides the candidates for a class as the judges see them.
@@ -100,45 +178,6 @@ func (e *Engine) domains(c *model.Class, panel *framework.Panel) []*domain {
 		heapify(d.heap)
 	}
 	return domains
-}
-
-// bestDomain returns the domain for the next task: of those that the judges let pass,
-// the one whose best node rates highest; nil when there is none.
-func (e *Engine) bestDomain(domains []*domain, panel *framework.Panel) *domain {
-	for _, d := range domains {
-		d.score = d.heap[0].score + panel.Score(d.heap[0].node)
-	}
-	heap := append(e.ranked[:0], domains...)
-	e.ranked = heap
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		sinkDomain(heap, i)
-	}
-	for len(heap) > 0 {
-		if _, ok := panel.Fits(heap[0].heap[0].node); ok {
-			return heap[0]
-		}
-		last := len(heap) - 1
-		heap[0] = heap[last]
-		heap = heap[:last]
-		sinkDomain(heap, 0)
-	}
-	return nil
-}
-
-func sinkDomain(heap []*domain, i int) {
-	for {
-		best := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-			if heap[child].before(heap[best]) {
-				best = child
-			}
-		}
-		if best == i {
-			return
-		}
-		heap[i], heap[best] = heap[best], heap[i]
-		i = best
-	}
 }
 
 // noDomain says why no node would do for the next task after placed of a group

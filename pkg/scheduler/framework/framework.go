@@ -141,3 +141,6 @@ type Judge interface {
 	// Placed tells that a task of the kind was placed on n.
 	Placed(t *model.Task, n *model.Node)
 }
+
+// OnlyFilters marks judges whose scores are all 0, so that nobody need ask.
+type OnlyFilters interface{ OnlyFilters() }

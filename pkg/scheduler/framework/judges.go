@@ -32,6 +32,9 @@ func (t *Tiers) Judge(task *model.Task) (Panel, reason.Reason, model.Change, boo
 			return Panel{}, why, p.WakesOn(), false
 		}
 		panel.judges = append(panel.judges, j)
+		if _, only := j.(OnlyFilters); !only {
+			panel.scores = true
+		}
 		panel.wakes |= p.WakesOn()
 	}
 	return panel, reason.Reason{}, 0, true
@@ -41,6 +44,7 @@ func (t *Tiers) Judge(task *model.Task) (Panel, reason.Reason, model.Change, boo
 type Panel struct {
 	judges []Judge
 	wakes  model.Change
+	scores bool // some judge rates nodes
 }
 
 // WakesOn is what could lift a refusal of any of them.
@@ -68,6 +72,9 @@ func (p *Panel) Fits(n *model.Node) (string, bool) {
 	}
 	return "", true
 }
+
+// Scores reports whether any judge rates nodes at all.
+func (p *Panel) Scores() bool { return p.scores }
 
 // Score adds up all scores.
 func (p *Panel) Score(n *model.Node) int64 {

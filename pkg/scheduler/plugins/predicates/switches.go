@@ -55,8 +55,8 @@ func Read(args framework.Args) (Switches, error) {
 // more than the node, and what to do instead; empty when there is none, or when
 // what checks it is switched off.
 func (s Switches) Unchecked(p *corev1.Pod) (field, remedy string) {
-	if field := requiredNear(p.Spec.Affinity); s.PodAffinity && field != "" {
-		return "spec.affinity." + field + ".requiredDuringSchedulingIgnoredDuringExecution", "prefer it instead of requiring it, or use a node label"
+	if field := requiredAffinity(p); s.PodAffinity && field != "" {
+		return field, "prefer it instead of requiring it, or use a node label"
 	}
 	if s.Spread && slices.ContainsFunc(p.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
 		return c.WhenUnsatisfiable == corev1.DoNotSchedule
@@ -77,15 +77,16 @@ func (s Switches) Unchecked(p *corev1.Pod) (field, remedy string) {
 	return "", ""
 }
 
-// requiredNear names the part of an affinity that requires other pods near or far; empty when none does.
-func requiredNear(a *corev1.Affinity) string {
+// requiredAffinity is the field with a pod's terms about other pods that must hold; empty when there is none.
+func requiredAffinity(p *corev1.Pod) string {
+	a := p.Spec.Affinity
 	switch {
 	case a == nil:
 		return ""
 	case a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0:
-		return "podAffinity"
+		return "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 	case a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0:
-		return "podAntiAffinity"
+		return "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 	default:
 		return ""
 	}

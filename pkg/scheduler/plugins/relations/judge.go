@@ -129,6 +129,9 @@ func (j *judge) Placed(t *model.Task, n *model.Node) {
 	j.follow()
 }
 
+// OnlyFilters says that all scores are 0.
+func (*judge) OnlyFilters() {}
+
 // Score has no opinion: preferences belong to the plugin nodeorder.
 func (*judge) Score(*model.Node) int64 { return 0 }
 

@@ -46,8 +46,8 @@ func (one) Until(_ context.Context, pieces int, do workqueue.DoWorkPieceFunc, _ 
 	}
 }
 
-// theirs is the nodes that kube-scheduler would put a pod on, given all pods that have a node.
-func theirs(t fataler, w *world, pod *corev1.Pod) []string {
+// kubeOf shows kube-scheduler's plugins all pods that have a node.
+func kubeOf(t fataler, w *world) (kube, []fwk.NodeInfo) {
 	var pods []*corev1.Pod
 	var nodes []*corev1.Node
 	for _, n := range w.Nodes() {
@@ -59,11 +59,21 @@ func theirs(t fataler, w *world, pod *corev1.Pod) []string {
 		}
 	}
 	k := kube{snapshot: cache.NewSnapshot(pods, nodes), informers: informers.NewSharedInformerFactory(fake.NewClientset(), 0)}
-	ctx, state := context.Background(), framework.NewCycleState()
 	infos, err := k.snapshot.NodeInfos().List()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return k, infos
+}
+
+func defaults() feature.Features {
+	return feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+}
+
+// theirs is the nodes that kube-scheduler would put a pod on.
+func theirs(t fataler, w *world, pod *corev1.Pod) []string {
+	k, infos := kubeOf(t, w)
+	ctx, state := context.Background(), framework.NewCycleState()
 	var filters []fwk.FilterPlugin
 	for _, p := range []struct {
 		args runtime.Object
@@ -73,7 +83,7 @@ func theirs(t fataler, w *world, pod *corev1.Pod) []string {
 		{&config.PodTopologySpreadArgs{DefaultingType: config.ListDefaulting}, podtopologyspread.New},
 		{&config.InterPodAffinityArgs{HardPodAffinityWeight: 1}, interpodaffinity.New},
 	} {
-		made, err := p.make(ctx, p.args, k, feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate))
+		made, err := p.make(ctx, p.args, k, defaults())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package relations
 
 import (
-	"math"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,15 +20,11 @@ const (
 // minimum is taken from those. Both are exported fields of a type that is not,
 // hence the reflection; a test compares with the plugin's own first result.
 type spread struct {
-	keys   []string         // topology keys of the constraints
-	counts []map[string]int // matching pods by value of the key, per constraint; the plugin's own
-	least  []reflect.Value  // where the plugin reads the minimum, per constraint
-	min    []minimum
-	was    []int
+	keys  []string        // topology keys of the constraints
+	pods  []tally         // matching pods by value of the key, per constraint; the counts are the plugin's own
+	least []reflect.Value // where the plugin reads the minimum, per constraint
+	was   []int
 }
-
-// minimum is the least count, and how many domains have it.
-type minimum struct{ n, domains int }
 
 // newSpread returns nil when the plugin has no state for the pod.
 func newSpread(state fwk.CycleState, p *corev1.Pod) *spread {
@@ -42,61 +37,32 @@ func newSpread(state fwk.CycleState, p *corev1.Pod) *spread {
 	if !ok {
 		panic("kube-scheduler keeps topology spread in another form than this version was built for")
 	}
-	s := &spread{counts: counts, was: make([]int, len(counts)), min: make([]minimum, len(counts))}
+	s := &spread{was: make([]int, len(counts))}
 	for _, c := range p.Spec.TopologySpreadConstraints {
 		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
 			s.keys = append(s.keys, c.TopologyKey)
 		}
 	}
 	paths := fields.FieldByName("CriticalPaths")
-	for i := range counts {
+	for i, n := range counts {
 		s.least = append(s.least, paths.Index(i).Elem().Index(0).FieldByName("MatchNum"))
-		s.find(i)
+		s.pods = append(s.pods, newTally(n))
 	}
 	return s
-}
-
-// find looks for the minimum of a constraint in all its domains.
-func (s *spread) find(i int) {
-	m := minimum{n: math.MaxInt32}
-	//muster:anyorder a minimum and how often it occurs
-	for _, n := range s.counts[i] {
-		switch {
-		case n < m.n:
-			m = minimum{n, 1}
-		case n == m.n:
-			m.domains++
-		}
-	}
-	s.min[i] = m
 }
 
 // before notes how full the domains of a node are, after compares once the plugin
 // counted a pod there.
 func (s *spread) before(n *corev1.Node) {
 	for i, key := range s.keys {
-		s.was[i] = s.counts[i][n.Labels[key]]
+		s.was[i] = s.pods[i].n[n.Labels[key]]
 	}
 }
 
 func (s *spread) after(n *corev1.Node) {
 	for i, key := range s.keys {
-		m := &s.min[i]
-		is := s.counts[i][n.Labels[key]]
-		if is != s.was[i] {
-			if s.was[i] == m.n {
-				m.domains--
-			}
-			switch {
-			case is < m.n:
-				*m = minimum{is, 1}
-			case is == m.n:
-				m.domains++
-			}
-			if m.domains == 0 {
-				s.find(i)
-			}
-		}
-		s.least[i].SetInt(int64(m.n))
+		t := &s.pods[i]
+		t.changed(s.was[i], t.n[n.Labels[key]])
+		s.least[i].SetInt(int64(t.least.n))
 	}
 }
