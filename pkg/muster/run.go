@@ -131,6 +131,7 @@ func (g *guests) registry(ctx context.Context) framework.Registry {
 	r := plugins.Builtin()
 	r["extender"] = extender.New(ctx)
 	r["predicates"] = relations.New
+	r["nodeorder"] = relations.NodeOrder(r["nodeorder"])
 	maps.Copy(r, g.plugins)
 	return r
 }
