@@ -52,10 +52,26 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		}
 		for _, sum := range q.Sums {
 			amount(out, "allocated", q.Name, sum.Resource, sum.Used)
+			amount(out, "request", q.Name, sum.Resource, sum.Used+sum.Wanted)
+			amount(out, "inqueue", q.Name, sum.Resource, sum.Promised)
 			if sum.Capability >= 0 {
 				amount(out, "capacity", q.Name, sum.Resource, sum.Capability)
 			}
+			if sum.Deserved >= 0 {
+				amount(out, "deserved", q.Name, sum.Resource, sum.Deserved)
+			}
 		}
+		queue := func(name, help string, value float64) {
+			desc := prometheus.NewDesc("volcano_queue_"+name, help, []string{"queue_name"}, nil)
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, q.Name)
+		}
+		over := 0.0
+		if q.Share.Used >= q.Share.Part && q.Share.Used > 0 {
+			over = 1
+		}
+		queue("weight", "Weight of the queue beside its siblings.", float64(q.Weight))
+		queue("share", "What the queue uses of its deserved part, in the resource where that is most.", q.Share.Float())
+		queue("overused", "1 when the queue uses all of its deserved part, or more, of some resource.", over)
 		for _, p := range []model.Phase{model.Inqueue, model.Pending, model.Running, model.Unknown, model.Completed} {
 			desc := prometheus.NewDesc("volcano_queue_pod_group_"+strings.ToLower(string(p))+"_count", "PodGroups of the queue in this phase.", []string{"queue_name"}, nil)
 			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(q.Phases[p]), q.Name)

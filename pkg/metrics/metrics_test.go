@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/metrics"
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/live"
 )
@@ -57,14 +58,22 @@ func TestAScrapeShowsTheLastSnapshot(t *testing.T) {
 			},
 		},
 		"a queue's amounts in the units of their names, a ceiling only where there is one": {
-			&live.Snapshot{Queues: []engine.QueueUse{{Name: "q", Known: true, Sums: []engine.Sum{
-				{Resource: "cpu", Used: 1500, Capability: 4000}, {Resource: "memory", Used: 10, Capability: -1}, {Resource: "nvidia.com/gpu", Used: 8, Capability: 32},
+			&live.Snapshot{Queues: []engine.QueueUse{{Name: "q", Known: true, Weight: 3, Share: quota.Share{Used: 8, Part: 32}, Sums: []engine.Sum{
+				{Resource: "cpu", Used: 1500, Capability: 4000, Deserved: -1}, {Resource: "memory", Used: 10, Capability: -1, Deserved: -1},
+				{Resource: "nvidia.com/gpu", Used: 8, Wanted: 5, Promised: 2, Capability: 32, Deserved: 21},
 			}}}}, "volcano_queue_",
 			[]string{
 				"volcano_queue_allocated_memory_bytes{queue_name=q} 10", "volcano_queue_allocated_milli_cpu{queue_name=q} 1500",
 				"volcano_queue_allocated_scalar_resources{queue_name=q,resource=nvidia.com/gpu} 8",
 				"volcano_queue_capacity_milli_cpu{queue_name=q} 4000",
 				"volcano_queue_capacity_scalar_resources{queue_name=q,resource=nvidia.com/gpu} 32",
+				"volcano_queue_deserved_scalar_resources{queue_name=q,resource=nvidia.com/gpu} 21",
+				"volcano_queue_inqueue_memory_bytes{queue_name=q} 0", "volcano_queue_inqueue_milli_cpu{queue_name=q} 0",
+				"volcano_queue_inqueue_scalar_resources{queue_name=q,resource=nvidia.com/gpu} 2",
+				"volcano_queue_overused{queue_name=q} 0",
+				"volcano_queue_request_memory_bytes{queue_name=q} 10", "volcano_queue_request_milli_cpu{queue_name=q} 1500",
+				"volcano_queue_request_scalar_resources{queue_name=q,resource=nvidia.com/gpu} 13",
+				"volcano_queue_share{queue_name=q} 0.25", "volcano_queue_weight{queue_name=q} 3",
 			},
 		},
 		"PodGroups of a queue by phase": {

@@ -96,11 +96,11 @@ func (w *World) free(n *Node, v resource.Vector, times int64) {
 			continue
 		}
 		claimed := n.Claimed.At(d)
-		before := resource.Add(n.Free.At(d), claimed)
-		after := resource.Add(before, amount*times)
-		n.Free.Set(d, resource.Add(after, -claimed))
+		before := n.Free.At(d) + claimed
+		after := before + amount*times
+		n.Free.Set(d, after-claimed)
 		if before < 0 || after < 0 {
-			w.Debt.Set(d, resource.Add(w.Debt.At(d), min(before, 0)-min(after, 0)))
+			w.Debt.Set(d, w.Debt.At(d)+min(before, 0)-min(after, 0))
 		}
 	}
 }

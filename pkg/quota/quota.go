@@ -132,7 +132,7 @@ func (t *Tree) move(a *account, times int64) {
 	p := t.at(a.parent)
 	t.reclaim(p, func() {
 		for d := range max(len(a.terms.Guarantee), len(a.own), len(a.inner)) {
-			p.inner.Set(d, resource.Add(p.inner.At(d), times*a.claim(d)))
+			p.inner.Set(d, p.inner.At(d)+times*a.claim(d))
 		}
 	})
 	t.climb(a.parent, func(p *account) {
@@ -149,7 +149,7 @@ func (t *Tree) reclaim(a *account, change func()) {
 	change()
 	after := t.claims(a)
 	for d := range max(len(before), len(after)) {
-		t.pass(a, d, resource.Add(after.At(d), -before.At(d)))
+		t.pass(a, d, after.At(d)-before.At(d))
 	}
 }
 
@@ -166,7 +166,7 @@ func (t *Tree) pass(a *account, dim int, delta int64) {
 	for delta != 0 && a != &t.cluster {
 		p := t.at(a.parent)
 		before := p.claim(dim)
-		p.inner.Set(dim, resource.Add(p.inner.At(dim), delta))
+		p.inner.Set(dim, p.inner.At(dim)+delta)
 		delta = p.claim(dim) - before
 		a = p
 	}
@@ -180,7 +180,7 @@ func (t *Tree) take(id ID, v resource.Vector, times int64) {
 			continue
 		}
 		before := a.claim(d)
-		a.own.Set(d, resource.Add(a.own.At(d), n*times))
+		a.own.Set(d, a.own.At(d)+n*times)
 		t.pass(a, d, a.claim(d)-before)
 	}
 }

@@ -53,15 +53,11 @@ func TestFormatPrintsUsersUnits(t *testing.T) {
 	}
 }
 
-func TestArithmeticSaturates(t *testing.T) {
-	v := resource.Vector{math.MaxInt64 - 1}
-	v.Add(resource.Vector{10}, 3)
-	if v[0] != math.MaxInt64 {
-		t.Errorf("sum = %d, want it held at the top", v[0])
-	}
-	v.Add(resource.Vector{math.MaxInt64}, -3)
-	if v[0] >= 0 {
-		t.Errorf("difference = %d, want it below zero, not wrapped", v[0])
+func TestAbsurdAmountsAreHeld(t *testing.T) {
+	var table resource.Table
+	got := table.Vector(resource.ListOf(map[string]int64{"a": math.MaxInt64, "b": -5, "c": 7}))
+	if diff := cmp.Diff(resource.Vector{resource.Most, 0, 7}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -78,7 +74,7 @@ func TestListsSurviveTheTable(t *testing.T) {
 }
 
 func TestAddThenTakeAwayRestores(t *testing.T) {
-	amount := rapid.Int64Range(-1<<40, 1<<40)
+	amount := rapid.Int64()
 	rapid.Check(t, func(t *rapid.T) {
 		v := resource.Vector(rapid.SliceOfN(amount, 4, 4).Draw(t, "v"))
 		o := resource.Vector(rapid.SliceOfN(amount, 0, 4).Draw(t, "o"))

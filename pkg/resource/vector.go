@@ -30,11 +30,17 @@ func (t *Table) Name(dim int) string { return t.names[dim] }
 // Len is how many numbers were given out.
 func (t *Table) Len() int { return len(t.names) }
 
-// Vector turns a list into a vector. Names the list lacks count 0.
+// Most is the largest amount that a vector takes from a list: 8 PiB, or as many
+// pieces. A thousand of them still add up without an overflow.
+const Most = 1 << 53
+
+// Vector turns a list into a vector. Names the list lacks count 0. Amounts below 0
+// count 0, and those above Most count Most: who writes them is told elsewhere, and
+// sums stay sums.
 func (t *Table) Vector(l List) Vector {
 	var v Vector
 	for _, a := range l {
-		v.Set(t.Dim(a.Name), a.Value)
+		v.Set(t.Dim(a.Name), min(max(a.Value, 0), Most))
 	}
 	return v
 }
@@ -70,11 +76,12 @@ func (v *Vector) Set(dim int, n int64) {
 	(*v)[dim] = n
 }
 
-// Add adds times copies of o to v. A negative times takes away.
+// Add adds times copies of o to v. A negative times takes away: what was added and
+// taken away again leaves no trace, even if the sum was beyond 64 bits in between.
 func (v *Vector) Add(o Vector, times int64) {
 	for d, n := range o {
 		if n != 0 && times != 0 {
-			v.Set(d, Add(v.At(d), mul(n, times)))
+			v.Set(d, v.At(d)+n*times)
 		}
 	}
 }
@@ -94,15 +101,4 @@ func (v Vector) Times(req Vector) int64 {
 		fit = min(fit, have/want)
 	}
 	return fit
-}
-
-func mul(a, b int64) int64 {
-	p := a * b
-	if a != 0 && (p/a != b || (a == -1 && b == math.MinInt64)) {
-		if (a > 0) == (b > 0) {
-			return math.MaxInt64
-		}
-		return math.MinInt64
-	}
-	return p
 }

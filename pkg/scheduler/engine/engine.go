@@ -31,12 +31,14 @@ type Engine struct {
 	tallies  []tally // by class
 	entries  map[*model.Gang]*entry
 	parked   []*entry
-	orphans  []*orphan            // in order of arrival
-	adopted  map[*model.Task]bool // the tasks in orphans
-	ran      time.Time            // the last Run's
-	timers   map[*entry]time.Time // when patience with a gang ends
-	alarms   map[*entry]time.Time // when a gang is to be tried whatever happens
-	total    resource.Vector      // what the cluster has for queues, in this run
+	orphans  []*orphan                            // in order of arrival
+	adopted  map[*model.Task]bool                 // the tasks in orphans
+	ran      time.Time                            // the last Run's
+	timers   map[*entry]time.Time                 // when patience with a gang ends
+	alarms   map[*entry]time.Time                 // when a gang is to be tried whatever happens
+	total    resource.Vector                      // what the cluster has for queues, in this run
+	phases   map[*model.Queue]map[model.Phase]int // gangs by queue and phase
+	claimed  map[*model.Gang]bool                 // those for which room is set aside
 	views    map[model.ClassID]*view
 	told     []string // queues since the last run
 	looks    uint64   // at views
@@ -63,6 +65,8 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		adopted:  map[*model.Task]bool{},
 		timers:   map[*entry]time.Time{},
 		alarms:   map[*entry]time.Time{},
+		phases:   map[*model.Queue]map[model.Phase]int{},
+		claimed:  map[*model.Gang]bool{},
 		views:    map[model.ClassID]*view{},
 		objects:  objects{known: map[string]runtime.Object{}},
 	}, nil

@@ -20,6 +20,9 @@ type entry struct {
 	stale bool      // the numbers of why may have changed
 	short shortfall // what must be so before another attempt makes sense
 	said  []string  // about its hints
+	// counted is the queue in which it is counted, as being in phase countedAs.
+	counted   *model.Queue
+	countedAs model.Phase
 	// impatient is set when no further task came for too long; see Config.PatienceFor.
 	impatient bool
 }
@@ -55,6 +58,8 @@ func (e *Engine) forget(en *entry) {
 	delete(e.entries, en.gang)
 	delete(e.timers, en)
 	delete(e.alarms, en)
+	delete(e.claimed, en.gang)
+	e.tally(en, false)
 	e.parked = slices.DeleteFunc(e.parked, func(p *entry) bool { return p == en })
 }
 

@@ -105,5 +105,10 @@ func (e *Engine) soonest(c *model.Class) []*model.Node {
 func (e *Engine) setAside(g *model.Gang, claims []model.Claim) {
 	if g.Claims != nil || claims != nil {
 		e.World.SetAside(g, claims)
+		if claims == nil {
+			delete(e.claimed, g)
+		} else {
+			e.claimed[g] = true
+		}
 	}
 }

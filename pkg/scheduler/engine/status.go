@@ -16,10 +16,15 @@ import (
 func (c *Cycle) tellStatus() {
 	for _, en := range c.changed {
 		g := en.gang
-		if !g.Known || c.engine.entries[g] != en {
+		if c.engine.entries[g] != en {
+			continue
+		}
+		if !g.Known {
+			c.engine.tally(en, false)
 			continue
 		}
 		en.phase = phaseOf(g, en.phase)
+		c.engine.tally(en, true)
 		_, stuck := g.Stuck()
 		status := Status{
 			Gang: g.Key, UID: g.UID, Phase: en.phase,
@@ -129,12 +134,6 @@ func (e *Engine) Queues() []QueueUse {
 	for i, q := range e.World.Queues() {
 		uses[i] = e.use(q)
 	}
-	//muster:anyorder a count
-	for g, en := range e.entries {
-		if g.Queue != nil {
-			uses[g.Queue.ID].Phases[en.phase]++
-		}
-	}
 	e.reserved(uses)
 	return uses
 }
@@ -142,7 +141,7 @@ func (e *Engine) Queues() []QueueUse {
 func (e *Engine) use(q *model.Queue) QueueUse {
 	tree := &e.World.Quota
 	terms, deserved := tree.Terms(q.ID), e.tiers.Deserved(q)
-	use := QueueUse{Name: q.Name, Known: q.Known, Weight: max(terms.Weight, 1), Phases: map[model.Phase]int{}}
+	use := QueueUse{Name: q.Name, Known: q.Known, Weight: max(terms.Weight, 1), Phases: maps.Clone(e.phases[q])}
 	used := tree.Used(q.ID)
 	if e.tiers.Divides() {
 		use.Share = quota.ShareOf(used, deserved, func(int) bool { return true })
@@ -166,11 +165,29 @@ func (e *Engine) use(q *model.Queue) QueueUse {
 	return use
 }
 
+// tally counts a gang in its queue under its phase, or no longer.
+func (e *Engine) tally(en *entry, there bool) {
+	if en.counted != nil {
+		if e.phases[en.counted][en.countedAs]--; e.phases[en.counted][en.countedAs] == 0 {
+			delete(e.phases[en.counted], en.countedAs)
+		}
+		en.counted = nil
+	}
+	if !there || en.gang.Queue == nil {
+		return
+	}
+	en.counted, en.countedAs = en.gang.Queue, en.phase
+	if e.phases[en.counted] == nil {
+		e.phases[en.counted] = map[model.Phase]int{}
+	}
+	e.phases[en.counted][en.countedAs]++
+}
+
 // reserved lists the nodes with room set aside for the gangs of each queue.
 func (e *Engine) reserved(uses []QueueUse) {
 	names := make([]map[string]bool, len(uses))
 	//muster:anyorder sorted below
-	for g := range e.entries {
+	for g := range e.claimed {
 		for _, c := range g.Claims {
 			if names[g.Queue.ID] == nil {
 				names[g.Queue.ID] = map[string]bool{}

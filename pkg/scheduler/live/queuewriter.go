@@ -131,7 +131,17 @@ func (w *queueWriter) write(ctx context.Context, name string) error {
 func nextQueueStatus(old schedulingv1beta1.QueueStatus, use engine.QueueUse) schedulingv1beta1.QueueStatus {
 	next := *old.DeepCopy()
 	next.Allocated = corev1.ResourceList{}
+	next.Reservation = schedulingv1beta1.Reservation{Nodes: use.Reserved}
 	for _, sum := range use.Sums {
+		if sum.Set > 0 {
+			if next.Reservation.Resource == nil {
+				next.Reservation.Resource = corev1.ResourceList{}
+			}
+			next.Reservation.Resource[corev1.ResourceName(sum.Resource)] = quantity(sum.Resource, sum.Set)
+		}
+		if sum.Used == 0 && sum.Capability < 0 {
+			continue
+		}
 		next.Allocated[corev1.ResourceName(sum.Resource)] = quantity(sum.Resource, sum.Used)
 	}
 	count := func(p model.Phase) int32 { return int32(use.Phases[p]) }
