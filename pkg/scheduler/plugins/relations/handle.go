@@ -63,7 +63,9 @@ func (serial) Until(_ context.Context, pieces int, do workqueue.DoWorkPieceFunc,
 }
 
 // quiet is the context that kube-scheduler's plugins run in: nothing is logged.
-func quiet() context.Context { return klog.NewContext(context.Background(), logr.Discard()) }
+func quiet() context.Context {
+	return klog.NewContext(context.Background(), logr.Discard()) //nolint:forbidigo // there is no caller with a context: nothing here can be cancelled
+}
 
 // features are those of kube-scheduler of this version as it comes, but for:
 // anti-affinity between hosts is looked at host by host, which is faster and the

@@ -60,8 +60,8 @@ func (j *judge) follow() {
 	m.follow()
 	for ; j.seen < len(m.changes) && !j.stale; j.seen++ {
 		c := m.changes[j.seen]
-		j.stale = j.unforeseen(c.info)
 		j.apply(c)
+		j.stale = j.stale || j.unforeseen(c.info)
 	}
 	if j.stale {
 		j.broken = j.renew()
@@ -86,10 +86,12 @@ func (j *judge) apply(c change) {
 		if counts {
 			j.spread.before(c.cell.Node())
 		}
-		if c.by > 0 {
-			ext.AddPod(j.p.kube.ctx, j.state, j.task.Pod, c.info, c.cell)
-		} else {
-			ext.RemovePod(j.p.kube.ctx, j.state, j.task.Pod, c.info, c.cell)
+		change := ext.AddPod
+		if c.by < 0 {
+			change = ext.RemovePod
+		}
+		if !change(j.p.kube.ctx, j.state, j.task.Pod, c.info, c.cell).IsSuccess() {
+			j.stale = true
 		}
 		if counts {
 			j.spread.after(c.cell.Node())

@@ -109,7 +109,8 @@ func theirs(t fataler, w *world, pod *corev1.Pod) []string {
 func ours(w *world, j interface {
 	Domain(*model.Node) string
 	Fits(*model.Node) (string, bool)
-}) []string {
+},
+) []string {
 	verdict := map[string]bool{}
 	var fit []string
 	for _, n := range w.Nodes() {

@@ -76,16 +76,32 @@ func TestPreferencesRateNodes(t *testing.T) {
 		want map[string]int64 // before anything is placed; two of b run in zone x, one in y
 		then map[string]int64 // after one was placed on x1
 	}{
-		"near others": {nil, likes(1, "b", zone),
-			map[string]int64{"x1": 200 * point, "x2": 200 * point, "y1": 100 * point, "z1": 0}, map[string]int64{"x1": 200 * point, "y1": 100 * point, "z1": 0}},
-		"apart from others": {nil, likes(-3, "b", zone),
-			map[string]int64{"x1": 0, "y1": 100 * point, "z1": 200 * point}, map[string]int64{"x1": 0, "y1": 100 * point, "z1": 200 * point}},
-		"apart from its like": {nil, likes(-1, "a", host),
-			map[string]int64{"x1": 0, "x2": 0, "y1": 0}, map[string]int64{"x1": 0, "x2": 200 * point, "y1": 200 * point}},
-		"spread over zones": {nil, spreadIfPossible("a", zone),
-			map[string]int64{"x1": 200 * point, "y1": 200 * point, "z1": 200 * point}, map[string]int64{"x1": 0, "x2": 0, "y1": 200 * point, "z1": 200 * point}},
-		"a weight of its own": {framework.Args{"podaffinity.weight": "1", "plugin.weight": 3}, likes(1, "b", zone),
-			map[string]int64{"x1": 300 * point, "z1": 0}, map[string]int64{"x1": 300 * point}},
+		"near others": {
+			nil, likes(1, "b", zone),
+			map[string]int64{"x1": 200 * point, "x2": 200 * point, "y1": 100 * point, "z1": 0},
+			map[string]int64{"x1": 200 * point, "y1": 100 * point, "z1": 0},
+		},
+		"apart from others": {
+			nil, likes(-3, "b", zone),
+			map[string]int64{"x1": 0, "y1": 100 * point, "z1": 200 * point},
+			map[string]int64{"x1": 0, "y1": 100 * point, "z1": 200 * point},
+		},
+		"apart from its like": {
+			nil, likes(-1, "a", host),
+			map[string]int64{"x1": 0, "x2": 0, "y1": 0},
+			map[string]int64{"x1": 0, "x2": 200 * point, "y1": 200 * point},
+		},
+		"spread over zones": {
+			nil, spreadIfPossible("a", zone),
+			map[string]int64{"x1": 200 * point, "y1": 200 * point, "z1": 200 * point},
+			map[string]int64{"x1": 0, "x2": 0, "y1": 200 * point, "z1": 200 * point},
+		},
+		"a weight of its own": {
+			framework.Args{"podaffinity.weight": "1", "plugin.weight": 3},
+			likes(1, "b", zone),
+			map[string]int64{"x1": 300 * point, "z1": 0},
+			map[string]int64{"x1": 300 * point},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func newSpread(state fwk.CycleState, p *corev1.Pod) *spread {
 		return nil
 	}
 	fields := reflect.ValueOf(data).Elem()
-	counts, ok := fields.FieldByName("TpValueToMatchNum").Interface().([]map[string]int)
+	counts, ok := reflect.TypeAssert[[]map[string]int](fields.FieldByName("TpValueToMatchNum"))
 	if !ok {
 		panic("kube-scheduler keeps topology spread in another form than this version was built for")
 	}

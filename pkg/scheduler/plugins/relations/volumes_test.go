@@ -54,11 +54,11 @@ func claim(name, class, volume string, edits ...func(*corev1.PersistentVolumeCla
 }
 
 // volume is a PersistentVolume of a CSI driver that only nodes of a zone reach; all when that is empty.
-func volume(name, class, zoneName string) *corev1.PersistentVolume {
+func volume(name, zoneName string) *corev1.PersistentVolume {
 	v := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: "1"},
 		Spec: corev1.PersistentVolumeSpec{
-			StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			StorageClassName: "c", AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Capacity:               corev1.ResourceList{corev1.ResourceStorage: apiresource.MustParse("1Gi")},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk", VolumeHandle: name}},
 		},
@@ -112,22 +112,40 @@ func TestVolumesDecideWhereAPodMayRun(t *testing.T) {
 		running []*corev1.Pod // on x1
 		want    map[string]string
 	}{
-		"a claim whose volume is anywhere":    {"", []runtime.Object{claim("data", "c", "v"), volume("v", "c", "")}, nil, all},
-		"a claim whose volume is in one zone": {"predicate.VolumeBindingEnable", []runtime.Object{claim("data", "c", "v"), volume("v", "c", "x")}, nil, map[string]string{"x1": "", "y1": wrongZone}},
-		"a volume that bears a zone's label": {"predicate.VolumeZoneEnable", []runtime.Object{claim("data", "c", "v"), labelled(volume("v", "c", ""), "y")}, nil,
-			map[string]string{"x1": "had no available volume zone", "y1": ""}},
+		"a claim whose volume is anywhere":    {"", []runtime.Object{claim("data", "c", "v"), volume("v", "")}, nil, all},
+		"a claim whose volume is in one zone": {"predicate.VolumeBindingEnable", []runtime.Object{claim("data", "c", "v"), volume("v", "x")}, nil, map[string]string{"x1": "", "y1": wrongZone}},
+		"a volume that bears a zone's label": {
+			"predicate.VolumeZoneEnable",
+			[]runtime.Object{claim("data", "c", "v"), labelled(volume("v", ""), "y")},
+			nil,
+			map[string]string{"x1": "had no available volume zone", "y1": ""},
+		},
 		"a volume to be made anywhere":    {"", []runtime.Object{class("c", "disk"), claim("data", "c", "")}, nil, all},
 		"a volume to be made in one zone": {"predicate.VolumeBindingEnable", []runtime.Object{class("c", "disk", onlyIn("y")), claim("data", "c", "")}, nil, map[string]string{"x1": noVolume, "y1": ""}},
-		"a volume that is being made for a node": {"predicate.VolumeBindingEnable", []runtime.Object{class("c", "disk"), claim("data", "c", "", at("y1"))}, nil,
-			map[string]string{"x1": noVolume, "y1": ""}},
-		"a volume that waits in one zone": {"predicate.VolumeBindingEnable", []runtime.Object{class("c", "kubernetes.io/no-provisioner"), claim("data", "c", ""), volume("v", "c", "x")}, nil,
-			map[string]string{"x1": "", "y1": noVolume}},
-		"a node that has enough disks": {"predicate.NodeVolumeLimitsEnable",
-			[]runtime.Object{claim("data", "c", "v"), volume("v", "c", ""), claim("other", "c", "w"), volume("w", "c", ""), disks("x1", 1), disks("y1", 1)},
-			[]*corev1.Pod{pod("other", "b", mount("other"))}, map[string]string{"x1": "exceed max volume count", "y1": ""}},
-		"a claim for one pod that another has": {"predicate.VolumeBindingEnable", []runtime.Object{claim("data", "c", "v", once), volume("v", "c", "")},
+		"a volume that is being made for a node": {
+			"predicate.VolumeBindingEnable",
+			[]runtime.Object{class("c", "disk"), claim("data", "c", "", at("y1"))},
+			nil,
+			map[string]string{"x1": noVolume, "y1": ""},
+		},
+		"a volume that waits in one zone": {
+			"predicate.VolumeBindingEnable",
+			[]runtime.Object{class("c", "kubernetes.io/no-provisioner"), claim("data", "c", ""), volume("v", "x")},
+			nil,
+			map[string]string{"x1": "", "y1": noVolume},
+		},
+		"a node that has enough disks": {
+			"predicate.NodeVolumeLimitsEnable",
+			[]runtime.Object{claim("data", "c", "v"), volume("v", ""), claim("other", "c", "w"), volume("w", ""), disks("x1", 1), disks("y1", 1)},
+			[]*corev1.Pod{pod("other", "b", mount("other"))},
+			map[string]string{"x1": "exceed max volume count", "y1": ""},
+		},
+		"a claim for one pod that another has": {
+			"predicate.VolumeBindingEnable",
+			[]runtime.Object{claim("data", "c", "v", once), volume("v", "")},
 			[]*corev1.Pod{pod("other", "b", mount("data"))},
-			map[string]string{"x1": "unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"}},
+			map[string]string{"x1": "unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +202,7 @@ func TestAPodWhosePrerequisitesAreMissingIsRefusedWithTheReason(t *testing.T) {
 func TestAVolumeIsGivenToOneOnlyAndComesBack(t *testing.T) {
 	w := newWorld(t, nil)
 	n := w.node("x1", "x")
-	for _, o := range []runtime.Object{class("c", "kubernetes.io/no-provisioner"), claim("one", "c", ""), claim("two", "c", ""), volume("v", "c", "")} {
+	for _, o := range []runtime.Object{class("c", "kubernetes.io/no-provisioner"), claim("one", "c", ""), claim("two", "c", ""), volume("v", "")} {
 		w.plugin.Learn(o, false)
 	}
 	first, second := w.task(pod("p1", "a", mount("one")), "ns/g", ""), w.task(pod("p2", "a", mount("two")), "ns/g", "")
