@@ -70,7 +70,7 @@ func (j *judge) follow() {
 
 // unforeseen reports whether a pod has terms of a sort that were none when the
 // state was worked out, so that there is nothing to add it to.
-func (j *judge) unforeseen(info *kubeframework.PodInfo) bool {
+func (j *judge) unforeseen(info *podInfo) bool {
 	return len(info.RequiredAntiAffinityTerms) > 0 && j.p.on.PodAffinity &&
 		!slices.ContainsFunc(j.active, func(pt part) bool { return pt.Name() == affinityName })
 }

@@ -42,13 +42,13 @@ type cell struct {
 // held is a task as it was seen on a node.
 type held struct {
 	task *model.Task
-	info *framework.PodInfo // nil for a task without a pod
+	info *podInfo // nil for a task without a pod
 }
 
 // change is a pod that came to a node (1) or went (-1).
 type change struct {
 	cell *cell
-	info *framework.PodInfo
+	info *podInfo
 	by   int
 }
 
@@ -113,7 +113,7 @@ func (m *mirror) compare(c *cell, tasks []*model.Task) {
 	for same < len(tasks) && same < len(c.tasks) && c.tasks[same].is(tasks[same]) {
 		same++
 	}
-	kept := map[*model.Task]*framework.PodInfo{}
+	kept := map[*model.Task]*podInfo{}
 	for _, h := range c.tasks[same:] {
 		if i := slices.IndexFunc(tasks[same:], h.is); i >= 0 {
 			kept[h.task] = h.info
@@ -125,7 +125,7 @@ func (m *mirror) compare(c *cell, tasks []*model.Task) {
 	for _, t := range tasks[same:] {
 		info, ok := kept[t]
 		if !ok {
-			info = podInfo(t.Pod)
+			info = newPodInfo(t.Pod)
 			m.add(c, info)
 		}
 		c.tasks = append(c.tasks, held{t, info})
@@ -137,17 +137,25 @@ func (h held) is(t *model.Task) bool {
 	return h.task == t && (t.Pod == nil) == (h.info == nil) && (t.Pod == nil || h.info.Pod == t.Pod)
 }
 
-// podInfo reads a pod's terms; nil for a task without a pod. Terms that can't be
-// read are left out, as kube-scheduler does with pods that run already.
-func podInfo(p *corev1.Pod) *framework.PodInfo {
+// podInfo is a pod with its terms about others.
+type podInfo struct{ *framework.PodInfo }
+
+// CalculateResource is nothing: room is counted by the model.
+func (podInfo) CalculateResource() fwk.PodResource {
+	return fwk.PodResource{Resource: &framework.Resource{}}
+}
+
+// newPodInfo reads a pod; nil for a task without one. Terms that can't be read are
+// left out, as kube-scheduler does with pods that run already.
+func newPodInfo(p *corev1.Pod) *podInfo {
 	if p == nil {
 		return nil
 	}
 	info, _ := framework.NewPodInfo(p)
-	return info
+	return &podInfo{info}
 }
 
-func (m *mirror) add(c *cell, info *framework.PodInfo) {
+func (m *mirror) add(c *cell, info *podInfo) {
 	if info == nil {
 		return
 	}
@@ -158,7 +166,7 @@ func (m *mirror) add(c *cell, info *framework.PodInfo) {
 	m.count(c, info, 1)
 }
 
-func (m *mirror) remove(c *cell, info *framework.PodInfo) {
+func (m *mirror) remove(c *cell, info *podInfo) {
 	if info == nil || c.RemovePod(klog.Logger{}, info.Pod) != nil {
 		return
 	}
@@ -168,7 +176,7 @@ func (m *mirror) remove(c *cell, info *framework.PodInfo) {
 	m.count(c, info, -1)
 }
 
-func (m *mirror) count(c *cell, info *framework.PodInfo, by int) {
+func (m *mirror) count(c *cell, info *podInfo, by int) {
 	if a := info.Pod.Spec.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
 		m.affine += by
 	}

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	fwk "k8s.io/kube-scheduler/framework"
-	kubeframework "k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
@@ -26,7 +25,7 @@ const full = framework.MaxScore * 10_000
 type preference struct {
 	o     *order
 	pod   *corev1.Pod
-	info  *kubeframework.PodInfo
+	info  *podInfo
 	ns    labels.Set // labels of the pod's namespace
 	seen  int        // of the mirror's changes
 	keys  []string   // topology keys, sorted
@@ -49,7 +48,7 @@ var _ framework.Judge = &preference{}
 
 func newPreference(o *order, p *corev1.Pod) *preference {
 	j := &preference{
-		o: o, pod: p, info: podInfo(p), ns: o.namespaces[p.Namespace], seen: len(o.mirror.changes),
+		o: o, pod: p, info: newPodInfo(p), ns: o.namespaces[p.Namespace], seen: len(o.mirror.changes),
 		near: map[string]*tally{}, match: nodeaffinity.GetRequiredNodeAffinity(p),
 	}
 	if o.even > 0 {
