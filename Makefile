@@ -16,6 +16,8 @@ GPUS ?= 8
 OPERATORS ?= training
 COUNT ?= 6
 BENCH ?= .
+OLD ?=
+BENCH_FLAGS ?=
 FUZZTIME ?= 30s
 TIMES ?= 20
 PKG ?= ./...
@@ -78,12 +80,28 @@ test-integration: ## run the tests against a real API server and real operators
 	go test -p 1 -timeout 30m $(INTEGRATION)
 
 .PHONY: bench
-bench: ## run the benchmarks so that benchstat can compare: BENCH=regexp COUNT=6
-	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./pkg/...
+bench: ## run the benchmarks in memory, and benchstat: BENCH=regexp COUNT=6 OLD=file to compare with
+	@mkdir -p bin
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./pkg/... | tee bin/bench.txt
+	$(TOOL) benchstat $(OLD) bin/bench.txt
+
+.PHONY: bench-e2e
+bench-e2e: build ## measure against a real API server; needs a quiet machine and ten minutes: BENCH_FLAGS=--trials=6
+	go run $(CLUSTER) build controlplane
+	go build -o bin/bench ./test/bench
+	bin/bench --muster bin/muster --out bin/bench-e2e.txt $(BENCH_FLAGS)
+	$(TOOL) benchstat bin/bench-e2e.txt
+
+.PHONY: bench-save
+bench-save: ## keep what make bench and make bench-e2e measured, and write docs/performance.md and its plot from it
+	@if [ -f bin/bench.txt ]; then grep -E '^(goos|goarch|pkg|cpu|Benchmark)' bin/bench.txt > docs/bench/engine.txt; fi
+	@if [ -f bin/bench-e2e.txt ]; then cp bin/bench-e2e.txt docs/bench/cluster.txt; fi
+	go run ./test/bench/report
 
 .PHONY: bench-smoke
-bench-smoke: ## run each benchmark once, to see that it works
+bench-smoke: build ## run each benchmark once, small, to see that it works
 	go test -run '^$$' -bench . -benchtime 1x ./pkg/...
+	go run ./test/bench --smoke --muster bin/muster
 
 .PHONY: fuzz
 fuzz: ## run each fuzz test for FUZZTIME=30s, and the properties on many more worlds

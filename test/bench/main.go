@@ -181,10 +181,14 @@ type bench struct {
 
 func (b *bench) run(ctx context.Context, shapes []shape) error {
 	b.results.header()
-	for trial := range b.trials {
-		if err := b.trial(ctx, shapes, trial == b.trials-1); err != nil {
-			return err
+	raws, bursts := make([][]speed, len(b.workers)), make([][]speed, len(shapes))
+	if len(shapes) > 0 {
+		for trial := range b.trials {
+			if err := b.trial(ctx, shapes, raws, bursts, trial == b.trials-1); err != nil {
+				return err
+			}
 		}
+		b.ratios(shapes, raws, bursts)
 	}
 	if b.duration > 0 {
 		if err := b.arrive(ctx); err != nil {
@@ -199,17 +203,13 @@ func (b *bench) run(ctx context.Context, shapes []shape) error {
 
 // trial measures what only binding takes and then each burst, all of it under
 // the same conditions.
-func (b *bench) trial(ctx context.Context, shapes []shape, last bool) error {
-	if len(shapes) == 0 {
-		return nil
-	}
-	var best speed
-	for _, workers := range b.workers {
+func (b *bench) trial(ctx context.Context, shapes []shape, raws, bursts [][]speed, last bool) error {
+	for i, workers := range b.workers {
 		got, err := b.raw(ctx, shapes[0].pods(), workers)
 		if err != nil {
 			return fmt.Errorf("only binding, %d at once: %w", workers, err)
 		}
-		best.clock, best.alone = max(best.clock, got.clock), max(best.alone, got.alone)
+		raws[i] = append(raws[i], got)
 	}
 	for i, s := range shapes {
 		profile := ""
@@ -220,7 +220,25 @@ func (b *bench) trial(ctx context.Context, shapes []shape, last bool) error {
 		if err != nil {
 			return fmt.Errorf("burst of %v: %w", s, err)
 		}
-		b.results.ratio("burst/gangs="+s.String(), got.alone/best.alone, got.clock/best.clock)
+		bursts[i] = append(bursts[i], got)
 	}
 	return nil
+}
+
+// ratios compares each burst with the raw limit: the best of the medians, since
+// the best of all trials would be the luckiest.
+func (b *bench) ratios(shapes []shape, raws, bursts [][]speed) {
+	var best speed
+	for _, trials := range raws {
+		clock, alone := make([]float64, len(trials)), make([]float64, len(trials))
+		for i, t := range trials {
+			clock[i], alone[i] = t.clock, t.alone
+		}
+		best.clock, best.alone = max(best.clock, median(clock)), max(best.alone, median(alone))
+	}
+	for i, s := range shapes {
+		for _, got := range bursts[i] {
+			b.results.ratio("burst/gangs="+s.String(), got.alone/best.alone, got.clock/best.clock)
+		}
+	}
 }
