@@ -90,10 +90,12 @@ type TaskSpec struct {
 	Node     string // empty: waiting
 	Shape    Shape
 	Gated    bool // scheduling gates are set
-	Ours     bool // it asks for our scheduler
-	Running  bool // all its containers have started
-	Deleting bool
-	Ended    Ended
+	// QueueGated says that the only gate is the one that is opened when the queue has room.
+	QueueGated bool
+	Ours       bool // it asks for our scheduler
+	Running    bool // all its containers have started
+	Deleting   bool
+	Ended      Ended
 	// Pod is the pod itself, for plugins that look further; nil in scripts. It is shared: nobody may change it.
 	Pod *corev1.Pod
 }

@@ -51,7 +51,7 @@ func (w *World) SetTask(s TaskSpec) {
 	}
 	bucket, node := w.stand(t, s)
 	same := t.belongs(s)
-	if same && bucket == t.Bucket && node == t.On && s.Running == t.Running && s.Ended == t.Ended {
+	if same && bucket == t.Bucket && node == t.On && s.Running == t.Running && s.Ended == t.Ended && s.QueueGated == t.QueueGated {
 		w.relate(t, s)
 		t.TaskSpec = s
 		return

@@ -71,7 +71,7 @@ func (s *Sim) happen(what, name string) error {
 		case "delete":
 			t.Deleting = true
 		case "ungate":
-			t.Gated = false
+			t.Gated, t.QueueGated = false, false
 		}
 		s.set(t)
 	}
@@ -103,6 +103,8 @@ func (s *Sim) cycle() []string {
 				who = "pod " + d.Task
 			}
 			out = append(out, fmt.Sprintf("refuse %s: %s", who, d.Why))
+		case engine.Ungate:
+			out = append(out, "ungate "+d.Name)
 		case engine.Notice:
 			who := d.Gang
 			if d.Queue != "" {

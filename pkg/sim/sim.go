@@ -48,7 +48,7 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //	plugin NAME [ARGUMENT=VALUE]            adds a plugin in a tier of its own; before anything else
 //	queue NAME [RESOURCE=…] [guarantee.RESOURCE=…] [deserved.RESOURCE=…] [weight=N] [priority=N] [parent=NAME] [strict] [closed]
 //	gang NAME [min=N] [tasks=N RESOURCE=…] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [note=key:value,…] [select=k:v,…] [phase=P]
-//	tasks GANG ROLE N [RESOURCE=…] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [node=NAME]
+//	tasks GANG ROLE N [RESOURCE=…] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [queue-gated] [node=NAME]
 //	pod NAME [RESOURCE=…] [node=NAME] [gated] a pod without a gang; with a node, not ours
 //	gone node|queue|gang|task NAME
 //	confirm [GANG]                          the API server confirms all binds
@@ -249,7 +249,7 @@ func (s *Sim) make(gang, role string, count int, w words) error {
 		uid := fmt.Sprintf("%s/%d", gang, have)
 		s.set(model.TaskSpec{
 			UID: uid, Name: uid, Gang: gang, Role: role, Shape: shape, Ours: true,
-			Priority: int32(priority), Gated: w.has("gated"), Node: w.named["node"], Pod: pod,
+			Priority: int32(priority), Gated: w.has("gated") || w.has("queue-gated"), QueueGated: w.has("queue-gated"), Node: w.named["node"], Pod: pod,
 		})
 	}
 	return nil

@@ -77,6 +77,9 @@ func (c *Cycle) Place(g *model.Gang) (turn Turn) {
 		return c.content(en)
 	}
 	c.report.Tried++
+	if no, ok := c.openGates(en); !ok {
+		return c.refuseFor(en, no, nil)
+	}
 	if !g.Whole() {
 		return c.placeWhole(en, mark)
 	}

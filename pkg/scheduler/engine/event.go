@@ -136,6 +136,9 @@ type Status struct {
 	Waits                      bool // the last refusal stands; with Whole, it speaks of more than the minimum
 }
 
+// Ungate asks for the gate of a pod to be opened that waits for its queue to have room.
+type Ungate struct{ UID, Name, Gang string }
+
 // Notice says what is left out of a gang's or a queue's hints, because it can't be
 // right. It is said once per change, and does not keep anything waiting.
 type Notice struct {
@@ -146,6 +149,7 @@ type Notice struct {
 
 func (Bind) decision()   {}
 func (Notice) decision() {}
+func (Ungate) decision() {}
 func (Refuse) decision() {}
 func (Status) decision() {}
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // orphan is a pod that asks for our scheduler without a gang that exists.
@@ -93,4 +94,57 @@ func (c *Cycle) notice() {
 		}
 		en.said = said
 	}
+}
+
+// sum adds up what tasks ask for.
+func sum(tasks []*model.Task) resource.Vector {
+	var v resource.Vector
+	for _, t := range tasks {
+		v.Add(t.Class.Req, 1)
+	}
+	return v
+}
+
+// openGates opens the gates of tasks that wait for their queue to have room, as far
+// as it has, once it has room for all that the gang lacks: those that come after
+// see no pod that lacks nothing but quota, and add no nodes for it. What was let in
+// is promised to the gang for a while.
+func (c *Cycle) openGates(en *entry) (refusal, bool) {
+	e, g := c.engine, en.gang
+	if g.Counts.Gated == 0 {
+		return refusal{}, true
+	}
+	if why, wakes, ok := e.mayRun(g); !ok {
+		return refusal{why: why, wakes: wakes}, false
+	}
+	var need resource.Vector
+	var open []*model.Task
+	lack := int(g.Min - g.Counts.Held() - g.Counts.Waiting)
+	for _, t := range g.Tasks {
+		if t.Bucket != model.Gated || !t.QueueGated {
+			continue
+		}
+		need.Add(t.Class.Req, 1)
+		if over := e.World.Quota.Exceeded(g.Queue.ID, need, e.total, true); over != nil {
+			if len(open) < lack {
+				return e.overLimit(over, need), false
+			}
+			break
+		}
+		open = append(open, t)
+	}
+	for _, t := range open {
+		if !en.opened[t] {
+			c.emit(Ungate{UID: t.UID, Name: t.Name, Gang: g.Key})
+		}
+	}
+	if len(open) > 0 {
+		e.World.Promise(g, sum(open))
+		e.timers[en] = c.Now.Add(e.config.PatienceFor)
+	}
+	en.opened = map[*model.Task]bool{}
+	for _, t := range open {
+		en.opened[t] = true
+	}
+	return refusal{}, true
 }

@@ -20,6 +20,8 @@ type entry struct {
 	stale bool      // the numbers of why may have changed
 	short shortfall // what must be so before another attempt makes sense
 	said  []string  // about its hints
+	// opened are tasks whose gates were asked to be opened.
+	opened map[*model.Task]bool
 	// counted is the queue in which it is counted, as being in phase countedAs.
 	counted   *model.Queue
 	countedAs model.Phase

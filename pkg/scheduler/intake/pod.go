@@ -28,6 +28,7 @@ func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, b
 		Deleting: p.DeletionTimestamp != nil,
 		Pod:      p,
 	}
+	t.QueueGated = len(p.Spec.SchedulingGates) == 1 && p.Spec.SchedulingGates[0].Name == schedulingv1beta1.QueueAllocationGate
 	if !t.Ours && t.Node == "" {
 		return model.TaskSpec{}, false
 	}

@@ -119,6 +119,8 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 			}
 			log.V(level).Info("PodGroup "+d.Gang+" is pending", "reason", d.Why.Code, "why", d.Why.String())
 			s.statuses.refused(d)
+		case engine.Ungate:
+			s.gates.add(d)
 		case engine.Notice:
 			log.Info("hints are left out", "gang", d.Gang, "queue", d.Queue, "said", d.Said)
 			s.notice(ctx, d)

@@ -27,6 +27,7 @@ func Rules() []rbacv1.PolicyRule {
 	read := []string{"get", "list", "watch"}
 	return []rbacv1.PolicyRule{
 		rule(corev1.GroupName, []string{"nodes", "pods"}, read),
+		rule(corev1.GroupName, []string{"pods"}, []string{"patch"}), // gates of those that wait for quota
 		rule(corev1.GroupName, []string{"pods/binding"}, []string{"create"}),
 		rule(corev1.GroupName, []string{"pods/status"}, []string{"patch"}),
 		rule(corev1.GroupName, []string{"events"}, []string{"create", "patch"}),

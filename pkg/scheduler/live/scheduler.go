@@ -69,6 +69,7 @@ type Scheduler struct {
 	record   *record.Writer
 
 	preparer  *preparer
+	gates     *gatekeeper
 	announcer *announcer
 
 	ready  atomic.Bool
@@ -152,6 +153,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s.queues = newQueueWriter(s)
 	s.configs = &configs{Scheduler: s, running: o.Config, updates: make(chan update, 1), file: file}
 	s.preparer = newPreparer(s)
+	s.gates = newGatekeeper(s)
 	s.announcer = newAnnouncer(s)
 	return s, nil
 }
@@ -207,6 +209,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	var workers sync.WaitGroup
 	workers.Go(func() { s.binder.run(drain) })
 	workers.Go(func() { work(drain, preparers, s.preparer.queue, s.preparer.write) })
+	workers.Go(func() { work(drain, gateWorkers, s.gates.queue, s.gates.write) })
 	workers.Go(func() { work(drain, statusWorkers, s.statuses.queue, s.statuses.write) })
 	workers.Go(func() { work(drain, 1, s.queues.queue, s.queues.write) })
 	workers.Go(func() { s.configs.watchFile(watching) })
@@ -217,6 +220,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	stop()
 	timer := time.AfterFunc(s.options.DrainTimeout, cancel)
 	defer timer.Stop()
+	s.gates.queue.ShutDownWithDrain()
 	s.preparer.queue.ShutDown() // who is prepared but not bound is seen as waiting by the next scheduler
 	s.binder.queue.ShutDownWithDrain()
 	s.statuses.queue.ShutDownWithDrain()
