@@ -51,7 +51,7 @@ func (w *World) SetTask(s TaskSpec) {
 	}
 	bucket, node := w.stand(t, s)
 	same := t.belongs(s)
-	if same && bucket == t.Bucket && node == t.On && s.Running == t.Running && s.Ended == t.Ended && s.QueueGated == t.QueueGated {
+	if same && bucket == t.Bucket && node == t.On && t.equals(s) {
 		w.relate(t, s)
 		t.TaskSpec = s
 		return
@@ -86,6 +86,11 @@ func (w *World) relate(t *Task, s TaskSpec) {
 		w.Happened |= TaskPlaced
 	}
 	w.touch(t.Gang)
+}
+
+// equals reports whether s says nothing new of what else counts.
+func (t *Task) equals(s TaskSpec) bool {
+	return s.Running == t.Running && s.Ended == t.Ended && s.QueueGated == t.QueueGated
 }
 
 // belongs reports whether s has a task in the same gang, role and class as before.

@@ -1,11 +1,15 @@
 package live
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -30,4 +34,28 @@ func difference(base, next client.Object) (client.Patch, error) {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	return client.RawPatch(types.MergePatchType, data), nil
+}
+
+// work does the keys of a queue, so many at once and never one twice at once,
+// until the queue is shut down and empty. What fails is done again, later each time.
+func work(ctx context.Context, workers int, queue workqueue.TypedRateLimitingInterface[string], do func(context.Context, string) error) {
+	var wait sync.WaitGroup
+	for range workers {
+		wait.Go(func() {
+			for {
+				key, end := queue.Get()
+				if end {
+					return
+				}
+				if err := do(ctx, key); err != nil {
+					logr.FromContextOrDiscard(ctx).Error(err, "write status", "object", key)
+					queue.AddRateLimited(key)
+				} else {
+					queue.Forget(key)
+				}
+				queue.Done(key)
+			}
+		})
+	}
+	wait.Wait()
 }
