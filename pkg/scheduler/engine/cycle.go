@@ -182,6 +182,7 @@ func (c *Cycle) content(en *entry) Turn {
 		c.moved(en)
 	}
 	en.why, en.wakes, en.short = nil, 0, shortfall{}
+	en.hesitate(false, c.Now)
 	delete(c.engine.alarms, en)
 	if en.gang.Claims != nil {
 		c.engine.setAside(en.gang, nil)
@@ -204,6 +205,7 @@ func (c *Cycle) refuseFor(en *entry, no refusal, claims []model.Claim) Turn {
 	if !c.overtaking {
 		en.short = no.short
 	}
+	en.hesitate(no.long, c.Now)
 	c.reserve(en, no, claims)
 	if claims != nil && en.gang.Claims == nil {
 		c.World.Happened |= model.NodeRoom | model.QueueRoom

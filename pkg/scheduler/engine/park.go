@@ -25,6 +25,10 @@ type entry struct {
 	// counted is the queue in which it is counted, as being in phase countedAs.
 	counted   *model.Queue
 	countedAs model.Phase
+	// pause and notBefore keep a gang that takes long to try from being tried with
+	// every pod that comes or goes.
+	pause     time.Duration
+	notBefore time.Time
 	// impatient is set when no further task came for too long; see Config.PatienceFor.
 	impatient bool
 }
@@ -82,6 +86,8 @@ func (e *Engine) wake(now time.Time) []*entry {
 		case hit == 0 && !(retell && en.stale):
 		case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !retell && e.stillShort(en):
 			e.markStale(en, now)
+		case hit&^passing == 0 && now.Before(en.notBefore):
+			e.alarms[en] = en.notBefore
 		default:
 			en.awake = true
 			awake = append(awake, en)
@@ -92,6 +98,20 @@ func (e *Engine) wake(now time.Time) []*entry {
 	clear(e.parked[len(asleep):])
 	e.parked = asleep
 	return awake
+}
+
+// passing is what happens all the time on a busy cluster.
+const passing = model.NodeRoom | model.QueueRoom | model.TaskPlaced | model.ObjectChanged
+
+// hesitate makes the next attempt after one that took long wait, twice as long each
+// time, from a tenth of a second to five.
+func (en *entry) hesitate(long bool, now time.Time) {
+	if !long {
+		en.pause, en.notBefore = 0, time.Time{}
+		return
+	}
+	en.pause = min(max(2*en.pause, 100*time.Millisecond), 5*time.Second)
+	en.notBefore = now.Add(en.pause)
 }
 
 // retellAfter is how long the numbers of a reason may lag behind when an attempt

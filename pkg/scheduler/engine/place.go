@@ -52,9 +52,12 @@ func (d *domain) before(o *domain) bool {
 // placeJudged is place for tasks whose nodes plugins judge by what was placed
 // before. The judges are asked once per domain and placement, best domain first.
 func (e *Engine) placeJudged(gr group, more func(placed int) bool) (int, refusal) {
+	if more == nil && e.view(gr.class).room < int64(len(gr.tasks)) {
+		return 0, e.noRoom(gr) // whatever the judges say
+	}
 	panel, why, wakes, ok := e.tiers.Judge(gr.tasks[0])
 	if !ok {
-		return 0, refusal{why: why, wakes: wakes | roomWakes}
+		return 0, refusal{why: why, wakes: wakes | roomWakes, long: true}
 	}
 	f := &field{domains: e.domains(gr.class, &panel)}
 	f.rate(&panel)
@@ -203,5 +206,6 @@ func (e *Engine) noDomain(gr group, placed int, domains []*domain, panel *framew
 			Total: s.total, Nodes: nodes,
 		},
 		wakes: roomWakes | e.tiers.NodeWakes() | panel.WakesOn(),
+		long:  true,
 	}
 }

@@ -14,6 +14,7 @@ type refusal struct {
 	why    reason.Reason
 	wakes  model.Change
 	short  shortfall
+	long   bool    // the attempt took long: plugins judged nodes, or all arrangements were tried
 	groups []group // what it lacks
 }
 
@@ -92,8 +93,11 @@ func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 	if e.appeal(g) {
 		return refusal{}, true
 	}
-	if len(missing) < int(g.Counts.Waiting) && mixed(g) {
-		no.short = shortfall{} // another choice of tasks may do with less
+	if mixed(g) {
+		no.long = true
+		if len(missing) < int(g.Counts.Waiting) {
+			no.short = shortfall{} // another choice of tasks may do with less
+		}
 	}
 	no.groups = groups
 	return no, false
