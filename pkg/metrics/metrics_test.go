@@ -59,7 +59,8 @@ func TestAScrapeShowsTheLastSnapshot(t *testing.T) {
 		},
 		"a queue's amounts in the units of their names, a ceiling only where there is one": {
 			&live.Snapshot{Queues: []engine.QueueUse{{Name: "q", Known: true, Weight: 3, Share: quota.Share{Used: 8, Part: 32}, Sums: []engine.Sum{
-				{Resource: "cpu", Used: 1500, Capability: 4000, Deserved: -1}, {Resource: "memory", Used: 10, Capability: -1, Deserved: -1},
+				{Resource: "cpu", Used: 1500, Capability: 4000, Deserved: -1},
+				{Resource: "memory", Used: 10, Capability: -1, Deserved: -1},
 				{Resource: "nvidia.com/gpu", Used: 8, Wanted: 5, Promised: 2, Capability: 32, Deserved: 21},
 			}}}}, "volcano_queue_",
 			[]string{

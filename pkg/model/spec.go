@@ -122,7 +122,6 @@ type Shape struct {
 	Hints        map[string]string // pod annotations that plugins rate nodes by
 	// Related says that where it may run depends on other pods, volumes, ports or devices.
 	Related bool
-	Problem *reason.Reason // something in it that can't be checked
 }
 
 // Phase is how far a gang has come, in the words of PodGroup.status.phase.

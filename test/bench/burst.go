@@ -36,11 +36,12 @@ func (b *bench) burst(ctx context.Context, s shape, profile string) (got speed, 
 		profiled <- nil
 	} else {
 		go func() {
-			for {
+			tick := time.NewTicker(10 * time.Millisecond)
+			defer tick.Stop()
+			for range tick.C {
 				if _, err := muster.metric(ctx, "volcano_binds_total"); err == nil || ctx.Err() != nil {
 					break
 				}
-				time.Sleep(10 * time.Millisecond)
 			}
 			profiled <- muster.profile(ctx, 10, profile)
 		}()

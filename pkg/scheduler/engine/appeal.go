@@ -20,7 +20,7 @@ func (e *Engine) appeal(g *model.Gang) bool {
 		return false
 	}
 	groups := e.groupsOf(slices.SortedFunc(waiting(g), e.tiers.CompareTasks))
-	if len(groups) < 2 || slices.ContainsFunc(groups, func(gr group) bool { return gr.kind != "" || gr.class.Shape.Problem != nil }) {
+	if len(groups) < 2 || slices.ContainsFunc(groups, func(gr group) bool { return gr.kind != "" }) {
 		return false
 	}
 	nodes, bins := e.bins(groups)

@@ -108,9 +108,6 @@ func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
 	var need resource.Vector
 	for i := range groups {
 		gr := &groups[i]
-		if gr.class.Shape.Problem != nil {
-			return refusal{why: *gr.class.Shape.Problem, wakes: model.GangChanged}, false
-		}
 		need.Add(gr.class.Req, int64(len(gr.tasks)))
 	}
 	if over := e.World.Quota.Exceeded(g.Queue.ID, need, e.total, false); over != nil {
@@ -184,9 +181,6 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 		return no, ok && yields()
 	}
 	gr := u.groups[0]
-	if gr.class.Shape.Problem != nil {
-		return refusal{why: *gr.class.Shape.Problem, wakes: model.GangChanged}, false
-	}
 	yielded := false
 	placed, no := e.place(gr, func(int) bool {
 		if yields() {

@@ -189,7 +189,9 @@ func (c *Cycle) Overtake(visit func(*model.Gang) Turn) {
 	c.overtaking = true
 	defer func() { c.overtaking = false }()
 	for _, en := range behind {
-		for visit(en.gang) == More { //nolint:revive // each turn of a gang that wants more does something
+		turn := More
+		for turn == More {
+			turn = visit(en.gang)
 		}
 	}
 }

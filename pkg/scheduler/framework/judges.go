@@ -10,13 +10,15 @@ import (
 // Kind joins what the judging plugins can't tell apart about a task; empty when
 // none of them has anything to say.
 func (t *Tiers) Kind(task *model.Task) string {
-	kind := ""
+	var kind strings.Builder
 	for i, p := range t.judges {
 		if k := p.Kind(task); k != "" {
-			kind += string(rune('0'+i)) + k + "\x00"
+			kind.WriteRune(rune('0' + i))
+			kind.WriteString(k)
+			kind.WriteByte(0)
 		}
 	}
-	return kind
+	return kind.String()
 }
 
 // Judge gathers the judges for tasks like task; false, with the reason and what

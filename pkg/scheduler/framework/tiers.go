@@ -77,10 +77,20 @@ func (t *Tiers) compare(p Enabled) {
 func (t *Tiers) judge(p Enabled) {
 	t.admissions = add(t.admissions, p, AdmitGangs)
 	t.filters = add(t.filters, p, FilterNodes)
-	t.judges = add(t.judges, p, 0)
+	if !p.silent() {
+		t.judges = add(t.judges, p, 0)
+	}
 	t.preparers = add(t.preparers, p, 0)
 	t.scores = add(t.scores, p, ScoreNodes)
 	t.ratings = add(t.ratings, p, ScoreNodes)
+}
+
+// silent reports whether what a plugin judges by is switched off: the filter of one
+// that filters, the score of one that scores.
+func (p Enabled) silent() bool {
+	_, filters := p.Plugin.(FiltersNodes)
+	_, scores := p.Plugin.(ScoresNodes)
+	return (filters && p.Off&FilterNodes != 0) || (!filters && scores && p.Off&ScoreNodes != 0)
 }
 
 // add appends p to list when it has the interface and the ability is not switched off.

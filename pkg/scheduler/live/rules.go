@@ -36,6 +36,7 @@ func Rules() []rbacv1.PolicyRule {
 		rule(corev1.GroupName, []string{"persistentvolumeclaims", "persistentvolumes"}, append([]string{"update"}, read...)),
 		rule(storagev1.GroupName, []string{"storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"}, read),
 		rule(resourcev1.GroupName, []string{"resourceclaims", "resourceslices", "deviceclasses"}, read),
+		rule(resourcev1.GroupName, []string{"resourceclaims"}, []string{"update"}),
 		rule(resourcev1.GroupName, []string{"resourceclaims/status"}, []string{"update"}),
 		rule("policy", []string{"poddisruptionbudgets"}, read),
 		rule("scheduling.k8s.io", []string{"priorityclasses"}, read),

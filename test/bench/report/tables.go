@@ -138,12 +138,10 @@ func columns() []struct{ unit, head string } {
 func clusterTable(o output) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "On %s.\n\n| |", o.cpu)
-	line := "|---|"
 	for _, c := range columns() {
 		b.WriteString(" " + c.head + " |")
-		line += "---:|"
 	}
-	b.WriteString(" trials |\n" + line + "---:|\n")
+	b.WriteString(" trials |\n|---|" + strings.Repeat("---:|", len(columns())+1) + "\n")
 	for _, name := range o.order {
 		if strings.HasSuffix(name, "/ratio") {
 			continue // shown in the line of its burst
