@@ -12,6 +12,8 @@ import (
 )
 
 // Kin is the queues around one queue.
+//
+// +kubebuilder:object:generate=false
 type Kin struct {
 	Above []*Queue // its parent, the parent of that and so on, as far as they exist; each once
 	Below []*Queue // its children
