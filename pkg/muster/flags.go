@@ -29,6 +29,8 @@ type settings struct {
 	shutdown       time.Duration
 	bindWorkers    int
 	record         string
+	nodes          []string
+	dumpDir        string
 	qps            float32
 	burst          int
 	confFile       string
@@ -51,6 +53,8 @@ func (s *settings) register(f *pflag.FlagSet, p parts) {
 	f.IntVar(&s.burst, "kube-api-burst", 0, "API requests at once above --kube-api-qps; 0: twice that")
 	if p.scheduler {
 		f.StringVar(&s.record, "record", "", "file to record into what the scheduler is told and decides, for `muster replay`; it is made anew, and grows until the process ends")
+		f.StringSliceVar(&s.nodes, "node-selector", nil, "key:value of a node label; only nodes that have one of those given are used; none: all")
+		f.StringVar(&s.dumpDir, "cache-dump-dir", os.TempDir(), "folder into which SIGUSR1 and SIGUSR2 write what the scheduler knows, as a recording for `muster replay`")
 		f.IntVar(&s.bindWorkers, "bind-workers", 16, "bindings written at once; 0: 16")
 		f.StringVar(&s.confFile, "scheduler-conf", "", "path of a volcano-scheduler.conf, read again when it changes; empty: the default")
 		f.StringVar(&s.confMap, "scheduler-conf-configmap", "", "NAMESPACE/NAME of a ConfigMap with a volcano-scheduler.conf, read again when it changes; the default while there is none; names other than "+strings.Join(live.ConfigMaps(), " and ")+" need a role to get, list and watch them")
@@ -66,6 +70,11 @@ func (s *settings) validate() error {
 	for _, name := range s.schedulerNames {
 		if name == "" {
 			errs = append(errs, errors.New("--scheduler-name: a name can't be empty"))
+		}
+	}
+	for _, label := range s.nodes {
+		if key, _, ok := strings.Cut(label, ":"); !ok || key == "" {
+			errs = append(errs, fmt.Errorf("--node-selector=%s: give key:value", label))
 		}
 	}
 	if s.bindWorkers < 0 {

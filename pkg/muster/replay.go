@@ -1,9 +1,15 @@
 package muster
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
 	"github.com/muster-sh/muster/pkg/scheduler/actions"
@@ -40,5 +46,28 @@ status 1 and is shown with its line in the recording.`,
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d events, %d runs, %d decisions, all as recorded\n", args[0], saw.Events, saw.Runs, saw.Decisions)
 			return nil
 		},
+	}
+}
+
+// dumps writes what the scheduler knows into a file of dir at each SIGUSR1 or SIGUSR2, until ctx ends.
+func dumps(ctx context.Context, dir string, dump func(func([]byte))) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2)
+	defer signal.Stop(signals)
+	log := logr.FromContextOrDiscard(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-signals:
+			path := filepath.Join(dir, fmt.Sprintf("muster-%d.jsonl", time.Now().UnixNano()))
+			dump(func(text []byte) {
+				if err := os.WriteFile(path, text, 0o600); err != nil {
+					log.Error(err, "write a dump")
+					return
+				}
+				log.Info("dumped what the scheduler knows", "path", path, "bytes", len(text))
+			})
+		}
 	}
 }

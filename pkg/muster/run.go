@@ -101,7 +101,7 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	}
 	scheduler, err := live.New(b.rest, live.Options{
 		SchedulerNames: s.schedulerNames, BindWorkers: s.bindWorkers, DrainTimeout: s.shutdown,
-		Config: conf.Default(), Registry: s.guests.registry(ctx), Actions: actions.Builtin(), Record: recording,
+		Config: conf.Default(), Registry: s.guests.registry(ctx), Actions: actions.Builtin(), Record: recording, Nodes: s.nodes,
 		Source: live.Source{File: s.confFile, ConfigMap: configMap},
 		Pod:    types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")},
 	})
@@ -117,6 +117,9 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	}
 	if err := crmetrics.Registry.Register(metrics.New(scheduler.Last)); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return dumps(ctx, s.dumpDir, scheduler.Dump) })); err != nil {
+		return nil, fmt.Errorf("watch signals: %w", err)
 	}
 	ready := healthz.Checker(scheduler.Ready)
 	if s.elect {

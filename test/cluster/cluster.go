@@ -243,6 +243,20 @@ func (c *Cluster) Kill(component string) error {
 	return c.save()
 }
 
+// Signal sends a signal to a component, which goes on.
+func (c *Cluster) Signal(component string, signal os.Signal) error {
+	c.mu.Lock()
+	p := c.processes[component]
+	c.mu.Unlock()
+	if p == nil {
+		return fmt.Errorf("component %q does not run", component)
+	}
+	if err := p.cmd.Process.Signal(signal); err != nil {
+		return fmt.Errorf("signal %s: %w", component, err)
+	}
+	return nil
+}
+
 // Terminate asks a component to end and waits until it has, however long that takes.
 func (c *Cluster) Terminate(ctx context.Context, component string) error {
 	p, err := c.takeOut(component)

@@ -52,91 +52,95 @@ func (w *world) saysWhy(t *testing.T, ns, gang, words string) {
 	})
 }
 
-// TestPodsThatDependOnMoreThanNodes places gangs with anti-affinity, claims and gates.
-func TestPodsThatDependOnMoreThanNodes(t *testing.T) {
+// TestPodsThatKeepApartGetANodeEachOrNone places gangs whose pods keep apart: one fits, one has more pods than there are nodes.
+func TestPodsThatKeepApartGetANodeEachOrNone(t *testing.T) {
 	w := newWorld(t, cluster.Config{Nodes: 25})
-	t.Run("pods that keep apart get a node each, or none of them", func(t *testing.T) {
-		ns := w.Namespace(t)
-		apart := func(gang string, size int) {
-			w.podGroup(t, ns, gang, int32(size), "default")
-			for i := range size {
-				p := member(ns, gang, i, 1)
-				p.Labels = map[string]string{"gang": gang}
-				p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-					RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-						LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels}, TopologyKey: corev1.LabelHostname,
-					}},
-				}}
-				w.create(t, ns, p)
-			}
+	ns := w.Namespace(t)
+	apart := func(gang string, size int) {
+		w.podGroup(t, ns, gang, int32(size), "default")
+		for i := range size {
+			p := member(ns, gang, i, 1)
+			p.Labels = map[string]string{"gang": gang}
+			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels}, TopologyKey: corev1.LabelHostname,
+				}},
+			}}
+			w.create(t, ns, p)
 		}
-		apart("four", 4)
-		eventually(t, func(ctx context.Context) error {
-			nodes, err := w.nodesOf(ctx, ns, "four")
-			taken := map[string]bool{}
-			for _, node := range nodes {
-				taken[node] = true
-			}
-			if err == nil && len(taken) != 4 {
-				err = fmt.Errorf("four pods that keep apart are on %v", nodes)
-			}
-			return err
-		})
-		apart("many", 26)
-		w.saysWhy(t, ns, "many", "anti-affinity")
-		if n, err := w.bound(t.Context(), ns, "many"); err != nil || n != 0 {
-			t.Errorf("%d pods of a gang that can't be whole are bound (%v)", n, err)
+	}
+	apart("four", 4)
+	eventually(t, func(ctx context.Context) error {
+		nodes, err := w.nodesOf(ctx, ns, "four")
+		taken := map[string]bool{}
+		for _, node := range nodes {
+			taken[node] = true
 		}
+		if err == nil && len(taken) != 4 {
+			err = fmt.Errorf("four pods that keep apart are on %v", nodes)
+		}
+		return err
 	})
-	t.Run("a pod goes where its volume is, once it has one", func(t *testing.T) {
-		ns := w.Namespace(t)
-		w.podGroup(t, ns, "data", 1, "default")
-		p := member(ns, "data", 0, 1)
-		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
-		}}}
-		w.create(t, ns, p)
-		w.saysWhy(t, ns, "data", "not found")
-		node := w.boundClaim(t, ns, "data")
-		eventually(t, func(ctx context.Context) error {
-			nodes, err := w.nodesOf(ctx, ns, "data")
-			if err == nil && nodes["data-0"] != node {
-				err = fmt.Errorf("the pod is on %v, its volume on %s", nodes, node)
-			}
-			return err
-		})
+	apart("many", 26)
+	w.saysWhy(t, ns, "many", "anti-affinity")
+	if n, err := w.bound(t.Context(), ns, "many"); err != nil || n != 0 {
+		t.Errorf("%d pods of a gang that can't be whole are bound (%v)", n, err)
+	}
+}
+
+// TestAPodGoesWhereItsVolumeIsOnceItHasOne has a claim that does not exist at first, then is bound to a volume on one node.
+func TestAPodGoesWhereItsVolumeIsOnceItHasOne(t *testing.T) {
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	w.podGroup(t, ns, "data", 1, "default")
+	p := member(ns, "data", 0, 1)
+	p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+	}}}
+	w.create(t, ns, p)
+	w.saysWhy(t, ns, "data", "not found")
+	node := w.boundClaim(t, ns, "data")
+	eventually(t, func(ctx context.Context) error {
+		nodes, err := w.nodesOf(ctx, ns, "data")
+		if err == nil && nodes["data-0"] != node {
+			err = fmt.Errorf("the pod is on %v, its volume on %s", nodes, node)
+		}
+		return err
 	})
-	t.Run("gates of pods that wait for quota open together", func(t *testing.T) {
-		ns := w.Namespace(t)
-		w.queue(t, "gated", schedulingv1beta1.QueueSpec{Capability: corev1.ResourceList{"nvidia.com/gpu": apiresource.MustParse("4")}})
-		for _, gang := range []string{"first", "second"} {
-			w.podGroup(t, ns, gang, 2, "gated")
-			for i := range 2 {
-				p := member(ns, gang, i, 2)
-				p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: schedulingv1beta1.QueueAllocationGate}}
-				w.create(t, ns, p)
-			}
-			if gang == "first" {
-				eventually(t, func(ctx context.Context) error {
-					_, err := w.nodesOf(ctx, ns, gang)
-					return err
-				})
-			}
-		}
-		w.saysWhy(t, ns, "second", "would exceed its capability")
-		second, err := w.core.CoreV1().Pods(ns).Get(t.Context(), "second-0", metav1.GetOptions{})
-		if err != nil || len(second.Spec.SchedulingGates) != 1 {
-			t.Errorf("a gate opened without room behind it: %v (%v)", second.Spec.SchedulingGates, err)
-		}
+}
+
+// TestGatesOfPodsThatWaitForQuotaOpenTogether has two gangs behind gates and a queue for one of them.
+func TestGatesOfPodsThatWaitForQuotaOpenTogether(t *testing.T) {
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	w.queue(t, "gated", schedulingv1beta1.QueueSpec{Capability: corev1.ResourceList{"nvidia.com/gpu": apiresource.MustParse("4")}})
+	for _, gang := range []string{"first", "second"} {
+		w.podGroup(t, ns, gang, 2, "gated")
 		for i := range 2 {
-			if err := w.core.CoreV1().Pods(ns).Delete(t.Context(), fmt.Sprintf("first-%d", i), metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
-				t.Fatal(err)
-			}
+			p := member(ns, gang, i, 2)
+			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: schedulingv1beta1.QueueAllocationGate}}
+			w.create(t, ns, p)
 		}
-		eventually(t, func(ctx context.Context) error {
-			_, err := w.nodesOf(ctx, ns, "second")
-			return err
-		})
+		if gang == "first" {
+			eventually(t, func(ctx context.Context) error {
+				_, err := w.nodesOf(ctx, ns, gang)
+				return err
+			})
+		}
+	}
+	w.saysWhy(t, ns, "second", "would exceed its capability")
+	second, err := w.core.CoreV1().Pods(ns).Get(t.Context(), "second-0", metav1.GetOptions{})
+	if err != nil || len(second.Spec.SchedulingGates) != 1 {
+		t.Errorf("a gate opened without room behind it: %v (%v)", second.Spec.SchedulingGates, err)
+	}
+	for i := range 2 {
+		if err := w.core.CoreV1().Pods(ns).Delete(t.Context(), fmt.Sprintf("first-%d", i), metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, func(ctx context.Context) error {
+		_, err := w.nodesOf(ctx, ns, "second")
+		return err
 	})
 }
 

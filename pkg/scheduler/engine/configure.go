@@ -141,3 +141,26 @@ func (s *objects) set(key string, ev ObjectSet) {
 	}
 	s.known[key] = ev.Object
 }
+
+// Facts are the events that would tell another engine all that this one knows now.
+func (e *Engine) Facts() []Event {
+	var facts []Event
+	for _, n := range e.World.NodeFacts() {
+		facts = append(facts, NodeSet{Node: n})
+	}
+	for _, q := range e.World.Queues() {
+		if q.Known {
+			facts = append(facts, QueueSet{Queue: q.QueueSpec})
+		}
+	}
+	for _, key := range e.objects.order {
+		facts = append(facts, ObjectSet{Object: e.objects.known[key]})
+	}
+	for _, g := range e.World.GangFacts() {
+		facts = append(facts, GangSet{Gang: g})
+	}
+	for _, t := range e.World.TaskFacts() {
+		facts = append(facts, TaskSet{Task: t})
+	}
+	return facts
+}

@@ -1,7 +1,9 @@
 package live
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -36,6 +38,9 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 			return fmt.Errorf("watch cache stopped: %w", err)
 		case u := <-s.configs.updates:
 			s.configs.apply(ctx, u, &snapshot)
+		case out := <-s.dumps:
+			s.dump(ctx, out)
+			continue
 		case <-s.mailbox.bell:
 		case <-timer.C:
 		}
@@ -84,6 +89,27 @@ func (s *Scheduler) recordRun(ctx context.Context, events []engine.Event, now ti
 		logr.FromContextOrDiscard(ctx).Error(err, "the recording ends here")
 		s.record = nil
 	}
+}
+
+// Dump asks for everything that the engine knows to be written, as a recording that
+// `muster replay` reads; write is called once, with that text.
+func (s *Scheduler) Dump(write func(text []byte)) {
+	select {
+	case s.dumps <- write:
+	default: // one is asked for already
+	}
+}
+
+func (s *Scheduler) dump(ctx context.Context, write func([]byte)) {
+	text, err := conf.Format(s.configs.running)
+	var out bytes.Buffer
+	w := record.NewWriter(&out, text)
+	w.Applied(s.engine.Facts())
+	if err = errors.Join(err, w.Err()); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "nothing is dumped")
+		return
+	}
+	go write(out.Bytes())
 }
 
 func (s *Scheduler) publish(snapshot Snapshot) {

@@ -47,9 +47,11 @@ type Options struct {
 	Registry       framework.Registry // the plugins there are
 	// Actions are those there are; needed with a Source.
 	Actions map[string]func() engine.Action
-	Source  Source               // of the configuration
-	Record  io.Writer            // what the engine is told and decides is recorded there; nil: nowhere
-	Pod     types.NamespacedName // it runs in; empty when not known
+	Source  Source // of the configuration
+	// Nodes names the labels, as "key:value", of which a node must have one to be used; none: all are.
+	Nodes  []string
+	Record io.Writer            // what the engine is told and decides is recorded there; nil: nowhere
+	Pod    types.NamespacedName // it runs in; empty when not known
 }
 
 // Scheduler runs one engine. Start it once.
@@ -70,6 +72,7 @@ type Scheduler struct {
 
 	preparer  *preparer
 	gates     *gatekeeper
+	dumps     chan func([]byte)
 	announcer *announcer
 
 	ready  atomic.Bool
@@ -152,6 +155,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s.statuses = newStatusWriter(s)
 	s.queues = newQueueWriter(s)
 	s.configs = &configs{Scheduler: s, running: o.Config, updates: make(chan update, 1), file: file}
+	s.dumps = make(chan func([]byte), 1)
 	s.preparer = newPreparer(s)
 	s.gates = newGatekeeper(s)
 	s.announcer = newAnnouncer(s)

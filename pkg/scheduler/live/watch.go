@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -55,7 +57,7 @@ func (s *Scheduler) tell(ctx context.Context, o any, gone bool) {
 	case *corev1.Pod:
 		s.mailbox.put(s.pod(o, gone))
 	case *corev1.Node:
-		if gone {
+		if gone || !s.uses(o) {
 			s.mailbox.put(engine.NodeGone{Name: o.Name})
 		} else {
 			s.mailbox.put(engine.NodeSet{Node: intake.Node(o)})
@@ -76,6 +78,15 @@ func (s *Scheduler) tell(ctx context.Context, o any, gone bool) {
 	case runtime.Object:
 		s.mailbox.put(engine.ObjectSet{Object: o, Gone: gone})
 	}
+}
+
+// uses reports whether a node is one that this scheduler may place on.
+func (s *Scheduler) uses(n *corev1.Node) bool {
+	return len(s.options.Nodes) == 0 || slices.ContainsFunc(s.options.Nodes, func(label string) bool {
+		key, value, _ := strings.Cut(label, ":")
+		have, ok := n.Labels[key]
+		return ok && have == value
+	})
 }
 
 func (s *Scheduler) pod(p *corev1.Pod, gone bool) engine.Event {

@@ -1,0 +1,46 @@
+package model
+
+import (
+	"maps"
+	"slices"
+)
+
+// NodeFacts tells each node that is there, by ID.
+func (w *World) NodeFacts() []NodeSpec {
+	var specs []NodeSpec
+	for _, n := range w.nodes {
+		if n.Known {
+			specs = append(specs, NodeSpec{
+				Name: n.Name, Labels: n.Labels, Taints: n.Taints, Unschedulable: n.Unschedulable,
+				Allocatable: w.Resources.List(n.Allocatable), Object: n.Object,
+			})
+		}
+	}
+	return specs
+}
+
+// GangFacts tells each gang that is there, in order of arrival.
+func (w *World) GangFacts() []GangSpec {
+	gangs := slices.SortedFunc(maps.Values(w.gangs), func(a, b *Gang) int { return int(a.Seq) - int(b.Seq) })
+	var specs []GangSpec
+	for _, g := range gangs {
+		if g.Known {
+			specs = append(specs, g.GangSpec)
+		}
+	}
+	return specs
+}
+
+// TaskFacts tells each task, in order of arrival; one that is placed but not
+// confirmed yet is told as if it were.
+func (w *World) TaskFacts() []TaskSpec {
+	tasks := slices.SortedFunc(maps.Values(w.tasks), func(a, b *Task) int { return int(a.Seq) - int(b.Seq) })
+	specs := make([]TaskSpec, len(tasks))
+	for i, t := range tasks {
+		specs[i] = t.TaskSpec
+		if t.Bucket == Assumed {
+			specs[i].Node = t.On.Name
+		}
+	}
+	return specs
+}
