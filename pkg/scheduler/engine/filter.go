@@ -55,7 +55,11 @@ func (e *Engine) refilter(n *model.Node) {
 }
 
 func (e *Engine) filter(c *model.Class, nodes ...*model.Node) {
-	fits, rate := e.tiers.FilterNodes(c), e.tiers.RateNodes(c)
+	fits := e.tiers.FilterNodes(c)
+	var rate func(*model.Node) int64 // only for classes that were placed before
+	if c.Ratings != nil {
+		rate = e.tiers.RateNodes(c)
+	}
 	for _, n := range nodes {
 		for len(c.Causes) <= int(n.ID) {
 			c.Causes = append(c.Causes, e.causes.of(gone))
@@ -76,6 +80,20 @@ func (e *Engine) filter(c *model.Class, nodes ...*model.Node) {
 		c.Causes[n.ID] = 0
 		if cause != "" {
 			c.Causes[n.ID] = e.causes.of(cause)
+		}
+	}
+}
+
+// rate asks for the ratings of all nodes by a class that is about to be placed.
+func (e *Engine) rate(c *model.Class) {
+	rate := e.tiers.RateNodes(c)
+	if rate == nil || c.Ratings != nil {
+		return
+	}
+	c.Ratings = make([]int64, len(e.World.Nodes()))
+	for _, n := range e.World.Nodes() {
+		if fits(c, n) {
+			c.Ratings[n.ID] = rate(n)
 		}
 	}
 }

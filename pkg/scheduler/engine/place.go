@@ -162,6 +162,7 @@ func (f *field) sink(i int) {
 
 // domains divides the candidates for a class as the judges see them.
 func (e *Engine) domains(c *model.Class, panel *framework.Panel) []*domain {
+	e.rate(c)
 	var domains []*domain
 	index := map[string]*domain{}
 	for _, n := range e.World.Nodes() {

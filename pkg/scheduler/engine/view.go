@@ -117,6 +117,7 @@ func (e *Engine) best(v *view) (*model.Node, bool) {
 
 // heap makes the heap of a view anew.
 func (e *Engine) heap(v *view) {
+	e.rate(v.class)
 	v.heaps, v.heap = true, v.heap[:0]
 	scored := e.config.scored(len(e.World.Nodes()))
 	for _, n := range e.World.Nodes() {

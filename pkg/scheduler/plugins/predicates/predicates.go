@@ -40,6 +40,7 @@ func (plugin) WakesOn() model.Change { return model.NodeChanged }
 func (p plugin) FilterNodes(c *model.Class) framework.NodeFilter {
 	shape := c.Shape
 	affinity := required(shape)
+	selects := p.on.NodeAffinity && (len(shape.NodeSelector) > 0 || shape.Affinity != nil)
 	return func(n *model.Node) (string, bool) {
 		if n.Unschedulable && !tolerates(shape.Tolerations, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}) {
 			return "cordoned", false
@@ -49,7 +50,7 @@ func (p plugin) FilterNodes(c *model.Class) framework.NodeFilter {
 				return "untolerated taint " + t.ToString(), false
 			}
 		}
-		if !p.on.NodeAffinity {
+		if !selects {
 			return "", true
 		}
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}
