@@ -55,7 +55,7 @@ func (s *settings) register(f *pflag.FlagSet, p parts) {
 		f.StringVar(&s.record, "record", "", "file to record into what the scheduler is told and decides, for `muster replay`; it is made anew, and grows until the process ends")
 		f.StringSliceVar(&s.nodes, "node-selector", nil, "key:value of a node label; only nodes that have one of those given are used; none: all")
 		f.StringVar(&s.dumpDir, "cache-dump-dir", os.TempDir(), "folder into which SIGUSR1 and SIGUSR2 write what the scheduler knows, as a recording for `muster replay`")
-		f.IntVar(&s.bindWorkers, "bind-workers", 16, "bindings written at once; 0: 16")
+		f.IntVar(&s.bindWorkers, "bind-workers", 64, "bindings written at once; 0: 64")
 		f.StringVar(&s.confFile, "scheduler-conf", "", "path of a volcano-scheduler.conf, read again when it changes; empty: the default")
 		f.StringVar(&s.confMap, "scheduler-conf-configmap", "", "NAMESPACE/NAME of a ConfigMap with a volcano-scheduler.conf, read again when it changes; the default while there is none; names other than "+strings.Join(live.ConfigMaps(), " and ")+" need a role to get, list and watch them")
 	}

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -11,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record/util"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 )
@@ -29,40 +29,61 @@ const (
 // while no binding waits: a burst is bound first and spoken of afterwards.
 type announcer struct {
 	*Scheduler
-	queue workqueue.TypedInterface[engine.Bind]
+	bell chan struct{} // rings when there is something to write
+
+	mu      sync.Mutex
+	waiting []engine.Bind
 }
 
 func newAnnouncer(s *Scheduler) *announcer {
-	return &announcer{Scheduler: s, queue: workqueue.NewTyped[engine.Bind]()}
+	return &announcer{Scheduler: s, bell: make(chan struct{}, 1)}
 }
 
 // bound takes notice of a binding that was written. It never waits.
 func (a *announcer) bound(d engine.Bind) {
-	if a.queue.Len() < eventLimit {
-		a.queue.Add(d)
+	a.mu.Lock()
+	if len(a.waiting) < eventLimit {
+		a.waiting = append(a.waiting, d)
+	}
+	a.mu.Unlock()
+	select {
+	case a.bell <- struct{}{}:
+	default:
 	}
 }
 
-// run works until the queue is shut down. What then still waits is dropped.
+func (a *announcer) take() []engine.Bind {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	waiting := a.waiting
+	a.waiting = nil
+	return waiting
+}
+
+// run works until ctx ends. What then still waits is dropped.
 func (a *announcer) run(ctx context.Context) {
 	for {
-		d, end := a.queue.Get()
-		if end || !a.quiet(ctx) {
+		select {
+		case <-ctx.Done():
 			return
+		case <-a.bell:
 		}
-		if err := a.write(ctx, d); err != nil && ctx.Err() == nil {
-			logr.FromContextOrDiscard(ctx).V(1).Info("event was not written", "task", d.Name, "why", err.Error())
+		for _, d := range a.take() {
+			if !a.quiet(ctx) {
+				return
+			}
+			if err := a.write(ctx, d); err != nil && ctx.Err() == nil {
+				logr.FromContextOrDiscard(ctx).V(1).Info("event was not written", "task", d.Name, "why", err.Error())
+			}
 		}
-		a.queue.Done(d)
 	}
 }
 
 // quiet waits until no binding waits. It returns false when ctx ends.
 func (a *announcer) quiet(ctx context.Context) bool {
-	for a.binder.queue.Len() > 0 && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(eventPause):
+	for a.binder.queue.Len() > 0 {
+		if !pause(ctx, eventPause) {
+			return false
 		}
 	}
 	return ctx.Err() == nil

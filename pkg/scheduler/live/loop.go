@@ -23,7 +23,7 @@ import (
 // hands the decisions out. It never waits for a write.
 func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 	var snapshot Snapshot
-	var now time.Time
+	var now, begin time.Time
 	s.startRecording(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -44,7 +44,10 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		case <-s.mailbox.bell:
 		case <-timer.C:
 		}
-		begin := time.Now()
+		if !pause(ctx, cycleGap-time.Since(begin)) {
+			return nil
+		}
+		begin = time.Now()
 		if wall := begin.Round(0); wall.After(now) {
 			now = wall // a clock that is set back stands still for the engine
 		}
@@ -62,6 +65,24 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		if next, ok := s.engine.Next(); ok {
 			timer.Reset(max(time.Until(next), 0))
 		}
+	}
+}
+
+// cycleGap is the least time from the start of a cycle to that of the next. A
+// cycle after a quiet time starts at once; while events come by the thousand, a
+// few are taken together.
+const cycleGap = 5 * time.Millisecond
+
+// pause waits, not at all when d is not above 0. It returns false when ctx ends.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
 }
 

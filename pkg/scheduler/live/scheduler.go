@@ -41,7 +41,7 @@ import (
 // Options are the settings of a Scheduler. The zero value is usable but for Config and Registry.
 type Options struct {
 	SchedulerNames []string           // the pod.spec.schedulerName values it answers to; none: "volcano"
-	BindWorkers    int                // bindings written at once; 0: 16
+	BindWorkers    int                // bindings written at once; 0: 64
 	DrainTimeout   time.Duration      // how long binds in flight may take after the end; 0: 30 s
 	Config         engine.Config      // actions and plugins, unless Source says otherwise
 	Registry       framework.Registry // the plugins there are
@@ -110,7 +110,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 		return nil, fmt.Errorf("bind workers: %d is negative", o.BindWorkers)
 	}
 	if o.BindWorkers == 0 {
-		o.BindWorkers = 16
+		o.BindWorkers = 64
 	}
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 30 * time.Second
@@ -128,6 +128,8 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	if err := errors.Join(scheme.AddToScheme(known), schedulingv1beta1.AddToScheme(known)); err != nil {
 		return nil, fmt.Errorf("register types: %w", err)
 	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.DisableCompression = true // on a cluster's own network it costs both sides more than it saves
 	watches, err := cache.New(cfg, cache.Options{Scheme: known, DefaultTransform: cache.TransformStripManagedFields(), ByObject: o.Source.watchOnly()})
 	if err != nil {
 		return nil, fmt.Errorf("make watch cache: %w", err)
@@ -229,7 +231,6 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	s.binder.queue.ShutDownWithDrain()
 	s.statuses.queue.ShutDownWithDrain()
 	s.queues.queue.ShutDownWithDrain()
-	s.announcer.queue.ShutDown()
 	workers.Wait()
 	log.Info("scheduler stopped", "binds", s.binder.bound.Load())
 	return err
