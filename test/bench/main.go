@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,6 +41,7 @@ type options struct {
 	shapes   []string
 	workers  []int
 	trials   int
+	patience int
 	gang     int
 	rate     float64
 	duration time.Duration
@@ -67,6 +67,7 @@ func command() *cobra.Command {
 	f.StringSliceVar(&o.shapes, "gangs", []string{"50x100", "500x10"}, "bursts: so many gangs x so many pods; empty: none")
 	f.IntSliceVar(&o.workers, "raw-workers", []int{8, 16, 32, 64}, "bindings at once of the client that only binds; the best counts")
 	f.IntVar(&o.trials, "trials", 3, "how often each burst is measured")
+	f.IntVar(&o.patience, "patience", 5, "how often a measurement is made again that other programs disturbed; the least disturbed counts")
 	f.IntVar(&o.gang, "arrive-size", 8, "pods of a gang that arrives by itself")
 	f.Float64Var(&o.rate, "arrive-rate", 20, "gangs per second that arrive")
 	f.DurationVar(&o.duration, "arrive-for", 20*time.Second, "how long gangs arrive; 0: not at all")
@@ -112,8 +113,8 @@ func (o options) check() ([]shape, error) {
 			errs = append(errs, fmt.Errorf("--raw-workers=%d: give 1 or more", w))
 		}
 	}
-	if len(o.workers) == 0 || o.trials < 1 {
-		errs = append(errs, errors.New("--raw-workers, --trials: give at least one"))
+	if len(o.workers) == 0 || o.trials < 1 || o.patience < 0 {
+		errs = append(errs, errors.New("--raw-workers, --trials: give at least one; --patience: 0 or more"))
 	}
 	arrives := int(o.rate * o.duration.Seconds() * float64(o.gang))
 	if o.rate <= 0 || o.gang < 1 || o.duration < 0 || arrives > o.nodes*gpusPerNode {
@@ -134,6 +135,7 @@ func run(ctx context.Context, o options) (err error) {
 			return nil
 		}
 		o.nodes, o.shapes, o.workers, o.trials = 10, []string{"2x8"}, []int{8}, 1
+		o.patience = 0
 		o.rate, o.duration, o.ranges = 2, 2*time.Second, ""
 	}
 	shapes, err := o.check()
@@ -159,16 +161,6 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	return b.run(ctx, shapes)
-}
-
-// speed is bindings per second: by the clock, and as it would be if no other
-// program had used the processors meanwhile. On a quiet machine both are equal.
-type speed struct{ clock, alone float64 }
-
-func speedOf(pods int, took time.Duration, used usage) speed {
-	clock := float64(pods) / took.Seconds()
-	left := 1 - used.others/(took.Seconds()*float64(runtime.NumCPU()))
-	return speed{clock: clock, alone: clock / max(left, 0.1)}
 }
 
 // bench is one run of this program.
@@ -205,7 +197,7 @@ func (b *bench) run(ctx context.Context, shapes []shape) error {
 // the same conditions.
 func (b *bench) trial(ctx context.Context, shapes []shape, raws, bursts [][]speed, last bool) error {
 	for i, workers := range b.workers {
-		got, err := b.raw(ctx, shapes[0].pods(), workers)
+		got, err := b.quietly(ctx, func(ctx context.Context) (trial, error) { return b.raw(ctx, shapes[0].pods(), workers) })
 		if err != nil {
 			return fmt.Errorf("only binding, %d at once: %w", workers, err)
 		}
@@ -216,7 +208,7 @@ func (b *bench) trial(ctx context.Context, shapes []shape, raws, bursts [][]spee
 		if last && i == len(shapes)-1 {
 			profile = b.profile
 		}
-		got, err := b.burst(ctx, s, profile)
+		got, err := b.quietly(ctx, func(ctx context.Context) (trial, error) { return b.burst(ctx, s, profile) })
 		if err != nil {
 			return fmt.Errorf("burst of %v: %w", s, err)
 		}

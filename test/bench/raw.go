@@ -12,9 +12,9 @@ import (
 
 // raw measures how many bindings per second a client gets written that watches
 // nothing and decides nothing: the most that a scheduler can hope for here.
-func (b *bench) raw(ctx context.Context, pods, workers int) (speed, error) {
+func (b *bench) raw(ctx context.Context, pods, workers int) (trial, error) {
 	if err := b.clear(ctx); err != nil {
-		return speed{}, err
+		return trial{}, err
 	}
 	made := make([]*corev1.Pod, pods)
 	err := each(ctx, pods, func(ctx context.Context, i int) (err error) {
@@ -22,11 +22,14 @@ func (b *bench) raw(ctx context.Context, pods, workers int) (speed, error) {
 		return err
 	})
 	if err != nil {
-		return speed{}, err
+		return trial{}, err
 	}
 	core, err := protobuf(b.cluster.RESTConfig())
 	if err != nil {
-		return speed{}, err
+		return trial{}, err
+	}
+	if err := b.settle(ctx); err != nil {
+		return trial{}, err
 	}
 	before, begin := readUsage(), time.Now()
 	group, ctx := errgroup.WithContext(ctx)
@@ -44,13 +47,17 @@ func (b *bench) raw(ctx context.Context, pods, workers int) (speed, error) {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return speed{}, err
+		return trial{}, err
 	}
 	took := time.Since(begin)
 	used := readUsage().since(before)
 	got := speedOf(pods, took, used)
-	b.results.line(fmt.Sprintf("raw/workers=%d", workers),
-		value{took.Seconds(), "s"}, value{got.clock, "bind/s"}, value{got.alone, "alone-bind/s"}, value{used.self, "client-cpu-s"},
-		value{used.server, "server-cpu-s"}, value{used.others, "others-cpu-s"})
-	return got, nil
+	return trial{got, fmt.Sprintf("raw/workers=%d", workers), []value{
+		{took.Seconds(), "s"},
+		{got.clock, "bind/s"},
+		{got.alone, "alone-bind/s"},
+		{used.self, "client-cpu-s"},
+		{used.server, "server-cpu-s"},
+		{used.others, "others-cpu-s"},
+	}}, nil
 }
