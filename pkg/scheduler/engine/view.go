@@ -223,6 +223,8 @@ func (e *Engine) explain(c *model.Class) *tally {
 	*s = tally{class: c, epoch: e.World.Epoch}
 	filtered := make([]int, len(e.causes.words))
 	short, reserved := make([]int, len(c.Req)), make([]int, len(c.Req))
+	var alike resource.Vector  // the room of an empty node, and
+	each := alike.Times(c.Req) // how many tasks it holds
 	for _, n := range e.World.Nodes() {
 		if !n.Known {
 			continue
@@ -232,7 +234,10 @@ func (e *Engine) explain(c *model.Class) *tally {
 			filtered[c.Causes[n.ID]]++
 			continue
 		}
-		s.empty = saturate(s.empty, n.Allocatable.Times(c.Req))
+		if !slices.Equal(n.Allocatable, alike) { // neighbours mostly are
+			alike, each = n.Allocatable, n.Allocatable.Times(c.Req)
+		}
+		s.empty = saturate(s.empty, each)
 		for d, want := range c.Req {
 			switch free := n.Free.At(d); {
 			case want <= free:
