@@ -30,6 +30,7 @@ type settings struct {
 	bindWorkers    int
 	record         string
 	nodes          []string
+	printConf      bool
 	dumpDir        string
 	qps            float32
 	burst          int
@@ -56,6 +57,7 @@ func (s *settings) register(f *pflag.FlagSet, p parts) {
 		f.StringSliceVar(&s.nodes, "node-selector", nil, "key:value of a node label; only nodes that have one of those given are used; none: all")
 		f.StringVar(&s.dumpDir, "cache-dump-dir", os.TempDir(), "folder into which SIGUSR1 and SIGUSR2 write what the scheduler knows, as a recording for `muster replay`")
 		f.IntVar(&s.bindWorkers, "bind-workers", 64, "bindings written at once; 0: 64")
+		f.BoolVar(&s.printConf, "print-default-conf", false, "print the volcano-scheduler.conf that holds when none is given, and end")
 		f.StringVar(&s.confFile, "scheduler-conf", "", "path of a volcano-scheduler.conf, read again when it changes; empty: the default")
 		f.StringVar(&s.confMap, "scheduler-conf-configmap", "", "NAMESPACE/NAME of a ConfigMap with a volcano-scheduler.conf, read again when it changes; the default while there is none; names other than "+strings.Join(live.ConfigMaps(), " and ")+" need a role to get, list and watch them")
 	}

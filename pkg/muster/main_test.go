@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/muster-sh/muster/pkg/manifests"
+	"github.com/muster-sh/muster/pkg/scheduler/actions"
+	"github.com/muster-sh/muster/pkg/scheduler/conf"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 func TestGeneratedFilesAreFresh(t *testing.T) {
@@ -46,3 +49,30 @@ func TestLogSettingsNameWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestTheDefaultConfigurationIsPrinted(t *testing.T) {
+	cmd := root(&guests{})
+	var out strings.Builder
+	cmd.SetArgs([]string{"scheduler", "--print-default-conf"})
+	cmd.SetOut(&out)
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conf.Parse([]byte(out.String()), actions.Builtin(), (&guests{}).registry(t.Context())); err != nil {
+		t.Errorf("what is printed can't be read: %v", err)
+	}
+}
+
+func TestAGuestsPluginCanBeConfigured(t *testing.T) {
+	g := &guests{plugins: framework.Registry{}}
+	WithPlugin("mine", func(framework.Args, framework.Env) (framework.Plugin, error) { return mine{}, nil })(g)
+	const text = "tiers: [{plugins: [{name: gang}, {name: mine}]}]\n"
+	if _, err := conf.Parse([]byte(text), actions.Builtin(), g.registry(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+// mine is a plugin of somebody else.
+type mine struct{}
+
+func (mine) Name() string { return "mine" }

@@ -42,6 +42,10 @@ func run(g *guests, name, short string, p parts) *cobra.Command {
 			if err := s.validate(); err != nil {
 				return err
 			}
+			if s.printConf {
+				fmt.Fprint(cmd.OutOrStdout(), conf.DefaultText())
+				return nil
+			}
 			h, err := s.logs.handler(os.Stderr)
 			if err != nil {
 				return err
