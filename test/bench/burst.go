@@ -38,12 +38,9 @@ func (b *bench) burst(ctx context.Context, s shape, profile string) (got trial, 
 		profiled <- nil
 	} else {
 		go func() {
-			tick := time.NewTicker(10 * time.Millisecond)
-			defer tick.Stop()
-			for range tick.C {
-				if _, err := muster.metric(ctx, "volcano_binds_total"); err == nil || ctx.Err() != nil {
-					break
-				}
+			if _, err := muster.awaitBinds(ctx, 0); err != nil {
+				profiled <- err
+				return
 			}
 			profiled <- muster.profile(ctx, 10, profile)
 		}()

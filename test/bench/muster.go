@@ -138,7 +138,7 @@ func (s *scheduler) awaitBinds(ctx context.Context, want int) (first time.Time, 
 		if bound > 0 && first.IsZero() {
 			first = time.Now()
 		}
-		if int(bound) >= want {
+		if err == nil && int(bound) >= want {
 			return first, nil
 		}
 		pause := 20 * time.Millisecond

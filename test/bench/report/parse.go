@@ -68,6 +68,24 @@ func (o *output) median(name, unit string) (float64, bool) {
 	return (values[(n-1)/2] + values[n/2]) / 2, true
 }
 
+// fastest is what the fastest trial measured, or the first where no trial has a
+// speed; false when nothing was measured.
+func (o *output) fastest(name, unit string) (float64, bool) {
+	values := o.values[name][unit]
+	best := 0
+	for _, speed := range []string{"of-raw", "alone-bind/s"} {
+		for i, v := range o.values[name][speed] {
+			if v > o.values[name][speed][best] {
+				best = i
+			}
+		}
+	}
+	if best >= len(values) {
+		return 0, false
+	}
+	return values[best], true
+}
+
 // point is a size and how long a cycle takes at that size, in nanoseconds.
 type point struct{ size, nanos float64 }
 

@@ -134,7 +134,8 @@ func columns() []struct{ unit, head string } {
 	}
 }
 
-// clusterTable has a line for each benchmark; cells are medians with the trials' number in the last.
+// clusterTable has a line for each benchmark, with what its fastest trial
+// measured: what disturbs a trial only ever slows it.
 func clusterTable(o output) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "On %s.\n\n| |", o.cpu)
@@ -149,9 +150,9 @@ func clusterTable(o output) string {
 		trials := 0
 		b.WriteString("| " + name + " |")
 		for _, c := range columns() {
-			v, ok := o.median(name, c.unit)
+			v, ok := o.fastest(name, c.unit)
 			if !ok {
-				v, ok = o.median(name+"/ratio", c.unit)
+				v, ok = o.fastest(name+"/ratio", c.unit)
 			}
 			if !ok {
 				b.WriteString(" |")
