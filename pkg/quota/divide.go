@@ -2,7 +2,6 @@ package quota
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/resource"
@@ -47,22 +46,20 @@ func Fill(total int64, parts []Part) []int64 {
 
 func (p Part) weight() int64 { return max(p.Weight, 1) }
 
-// ratio is num/den; it orders levels of water exactly.
-type ratio struct{ num, den int64 }
-
-func (r ratio) cmp(o ratio) int { return compareProducts(r.num, o.den, o.num, r.den) }
+// level is how high the water stands in a full part: what it gets per weight.
+func (p Part) level() resource.Share { return resource.Share{Part: p.Most, Whole: p.weight()} }
 
 // lowest returns the lowest level, got per weight, at which one of the open parts
 // is full, and whether total lasts to raise all open ones to it.
-func lowest(total int64, parts []Part, got []int64, open []int) (ratio, bool) {
-	level := ratio{parts[open[0]].Most, parts[open[0]].weight()}
+func lowest(total int64, parts []Part, got []int64, open []int) (resource.Share, bool) {
+	level := parts[open[0]].level()
 	for _, i := range open[1:] {
-		if r := (ratio{parts[i].Most, parts[i].weight()}); r.cmp(level) < 0 {
-			level = r
+		if l := parts[i].level(); l.Compare(level) < 0 {
+			level = l
 		}
 	}
 	for _, i := range open {
-		need := at(level, parts[i].weight()) - got[i]
+		need := level.Of(parts[i].weight()) - got[i]
 		if need > total {
 			return level, false
 		}
@@ -72,13 +69,13 @@ func lowest(total int64, parts []Part, got []int64, open []int) (ratio, bool) {
 }
 
 // raise lifts all open parts to level and returns what is left and who is still open.
-func raise(total int64, parts []Part, got []int64, open []int, level ratio) (int64, []int) {
+func raise(total int64, parts []Part, got []int64, open []int, level resource.Share) (int64, []int) {
 	var still []int
 	for _, i := range open {
-		to := max(got[i], min(parts[i].Most, at(level, parts[i].weight())))
+		to := max(got[i], min(parts[i].Most, level.Of(parts[i].weight())))
 		total -= to - got[i]
 		got[i] = to
-		if (ratio{parts[i].Most, parts[i].weight()}).cmp(level) > 0 {
+		if parts[i].level().Compare(level) > 0 {
 			still = append(still, i)
 		}
 	}
@@ -95,9 +92,9 @@ func distribute(total int64, parts []Part, got []int64, open []int) {
 			weights += parts[i].weight()
 			sum = resource.Add(sum, got[i])
 		}
-		level := ratio{resource.Add(sum, total), weights}
+		level := resource.Share{Part: resource.Add(sum, total), Whole: weights}
 		n := len(open)
-		open = slices.DeleteFunc(open, func(i int) bool { return ratio{got[i], parts[i].weight()}.cmp(level) > 0 })
+		open = slices.DeleteFunc(open, func(i int) bool { return resource.Share{Part: got[i], Whole: parts[i].weight()}.Compare(level) > 0 })
 		if len(open) == n {
 			share(total, level, parts, got, open)
 			return
@@ -105,7 +102,7 @@ func distribute(total int64, parts []Part, got []int64, open []int) {
 	}
 }
 
-func share(total int64, level ratio, parts []Part, got []int64, open []int) {
+func share(total int64, level resource.Share, parts []Part, got []int64, open []int) {
 	type rest struct {
 		part int
 		rem  int64
@@ -113,10 +110,11 @@ func share(total int64, level ratio, parts []Part, got []int64, open []int) {
 	rests := make([]rest, 0, len(open))
 	for _, i := range open {
 		w := parts[i].weight()
-		to := max(at(level, w), got[i])
+		whole := level.Of(w)
+		to := max(whole, got[i])
 		total -= to - got[i]
 		got[i] = to
-		rests = append(rests, rest{i, remainder(level, w)})
+		rests = append(rests, rest{i, level.Part*w - whole*level.Whole}) // products may overflow, their difference does not
 	}
 	slices.SortStableFunc(rests, func(a, b rest) int { return cmp.Compare(b.rem, a.rem) })
 	for _, r := range rests {
@@ -130,32 +128,14 @@ func share(total int64, level ratio, parts []Part, got []int64, open []int) {
 	}
 }
 
-// at returns the whole units that weight w has at a level.
-func at(level ratio, w int64) int64 {
-	hi, lo := bits.Mul64(uint64(level.num), uint64(w))
-	if hi >= uint64(level.den) {
-		return 1<<63 - 1
-	}
-	q, _ := bits.Div64(hi, lo, uint64(level.den))
-	return int64(min(q, 1<<63-1))
-}
-
-func remainder(level ratio, w int64) int64 {
-	hi, lo := bits.Mul64(uint64(level.num), uint64(w))
-	_, r := bits.Div64(hi%uint64(level.den), lo, uint64(level.den))
-	return int64(r)
-}
-
 // Divide computes every queue's part of total by weight, from the top down: each
 // resource is filled among siblings, bounded by what a queue uses and wants and by
 // its ceiling, and at least its guarantee as far as it wants it or not.
 // into is memory used again; it is returned with one vector per queue.
 func (t *Tree) Divide(total resource.Vector, into []resource.Vector) []resource.Vector {
 	into = slices.Grow(into[:0], len(t.accounts))[:len(t.accounts)]
-	children := make([][]ID, len(t.accounts)+1)
-	for i := range t.accounts {
-		up := t.accounts[i].parent + 1
-		children[up] = append(children[up], ID(i))
+	children := t.children()
+	for i := range into {
 		into[i] = into[i][:0]
 	}
 	for d := range total {

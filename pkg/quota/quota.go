@@ -26,14 +26,18 @@ type Limit struct {
 func LimitOf(t *resource.Table, l resource.List) Limit {
 	var limit Limit
 	for _, a := range l {
-		d := t.Dim(a.Name)
-		limit.Amount.Set(d, a.Value)
-		for len(limit.Named) <= d {
-			limit.Named = append(limit.Named, false)
-		}
-		limit.Named[d] = true
+		limit.set(t.Dim(a.Name), a.Value)
 	}
 	return limit
+}
+
+// set puts amount n into dim and names it.
+func (l *Limit) set(dim int, n int64) {
+	l.Amount.Set(dim, n)
+	for len(l.Named) <= dim {
+		l.Named = append(l.Named, false)
+	}
+	l.Named[dim] = true
 }
 
 // Has reports whether the limit names dim.
@@ -213,6 +217,16 @@ func (t *Tree) climb(id ID, visit func(*account)) {
 		visit(&t.accounts[id])
 	}
 	visit(&t.cluster)
+}
+
+// children lists the queues right below each, by its ID plus one: those at the top first.
+func (t *Tree) children() [][]ID {
+	below := make([][]ID, len(t.accounts)+1)
+	for i := range t.accounts {
+		up := t.accounts[i].parent + 1
+		below[up] = append(below[up], ID(i))
+	}
+	return below
 }
 
 // Len is how many queues there are.

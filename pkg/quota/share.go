@@ -2,7 +2,6 @@ package quota
 
 import (
 	"cmp"
-	"math/bits"
 
 	"github.com/muster-sh/muster/pkg/resource"
 )
@@ -21,7 +20,7 @@ func (s Share) Cmp(o Share) int {
 	case o.Part <= 0:
 		return -boundless(o)
 	default:
-		return compareProducts(s.Used, o.Part, o.Used, s.Part)
+		return resource.Share{Part: s.Used, Whole: s.Part}.Compare(resource.Share{Part: o.Used, Whole: o.Part})
 	}
 }
 
@@ -57,13 +56,6 @@ func ShareOf(used, part resource.Vector, named func(dim int) bool) Share {
 		}
 	}
 	return best
-}
-
-// compareProducts compares a*b with c*d; negative numbers count 0.
-func compareProducts(a, b, c, d int64) int {
-	h1, l1 := bits.Mul64(uint64(max(a, 0)), uint64(max(b, 0)))
-	h2, l2 := bits.Mul64(uint64(max(c, 0)), uint64(max(d, 0)))
-	return cmp.Or(cmp.Compare(h1, h2), cmp.Compare(l1, l2))
 }
 
 // Siblings returns the queues above a and b, or themselves, that stand right

@@ -86,10 +86,7 @@ func Everything(v resource.Vector) Limit {
 // what those below it have together.
 func (t *Tree) Parts() []Limit {
 	parts := make([]Limit, len(t.accounts))
-	children := make([][]ID, len(t.accounts)+1)
-	for i := range t.accounts {
-		children[t.accounts[i].parent+1] = append(children[t.accounts[i].parent+1], ID(i))
-	}
+	children := t.children()
 	for _, id := range children[0] {
 		t.part(id, children, parts)
 	}
@@ -124,13 +121,4 @@ func (t *Tree) part(id ID, children [][]ID, parts []Limit) {
 			parts[id].set(d, amount)
 		}
 	}
-}
-
-// set puts amount n into dim and names it.
-func (l *Limit) set(dim int, n int64) {
-	l.Amount.Set(dim, n)
-	for len(l.Named) <= dim {
-		l.Named = append(l.Named, false)
-	}
-	l.Named[dim] = true
 }

@@ -96,7 +96,7 @@ func (c *Cycle) placeWhole(en *entry, mark model.Mark) Turn {
 	}
 	no, ok := e.placeMinimum(g)
 	if !ok {
-		e.rollback(mark)
+		e.World.Rollback(mark)
 		return c.refuseFor(en, no, claims)
 	}
 	if claims != nil {
@@ -148,7 +148,7 @@ func (c *Cycle) commit(en *entry, mark model.Mark) {
 // it is changed.
 func (c *Cycle) quarantine(en *entry, mark model.Mark, turn *Turn) {
 	if fault := recover(); fault != nil {
-		c.engine.rollback(mark)
+		c.World.Rollback(mark)
 		*turn = c.refuse(en, reason.Reason{Code: reason.Fault, Value: fmt.Sprint(fault)}, model.GangChanged)
 	}
 }

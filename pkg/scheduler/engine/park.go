@@ -190,7 +190,7 @@ func (e *Engine) losePatience(now time.Time) {
 // reconsider returns why a gang waits as things are now, by an attempt that leaves no trace.
 func (e *Engine) reconsider(g *model.Gang, last reason.Reason) reason.Reason {
 	mark := e.World.Mark()
-	defer e.rollback(mark)
+	defer e.World.Rollback(mark)
 	if g.Whole() {
 		return last
 	}

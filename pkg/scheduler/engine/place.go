@@ -35,9 +35,6 @@ func (e *Engine) place(gr group, more func(placed int) bool) (int, refusal) {
 	return len(gr.tasks), refusal{}
 }
 
-// rollback takes placements back.
-func (e *Engine) rollback(mark model.Mark) { e.World.Rollback(mark) }
-
 // domain is the nodes that the judges of a group can't tell apart, ranked.
 type domain struct {
 	heap  []candidate

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // tellStatus reports each changed gang whose status is not what was last told.
@@ -89,7 +90,7 @@ func (e *Engine) overLimit(over []quota.Over, need resource.Vector) refusal {
 	}
 	for _, o := range over {
 		name := e.World.Resources.Name(o.Dim)
-		short := shortage(name, o.Need, resource.Add(o.Used, o.Kept), o.Limit)
+		short := framework.Shortage(name, name, o.Need, resource.Add(o.Used, o.Kept), o.Limit)
 		if o.Kept > 0 {
 			why.Code = reason.QueueGuarantee
 			short.Used, short.Kept = resource.Format(name, o.Used), resource.Format(name, o.Kept)
@@ -98,16 +99,6 @@ func (e *Engine) overLimit(over []quota.Over, need resource.Vector) refusal {
 	}
 	slices.SortFunc(why.Short, func(a, b reason.Shortage) int { return cmp.Compare(a.Resource, b.Resource) })
 	return refusal{why: why, wakes: wakes, short: shortfall{queue: need}}
-}
-
-func shortage(name string, need, used, limit int64) reason.Shortage {
-	return reason.Shortage{
-		Resource: name,
-		Need:     resource.Format(name, need),
-		Used:     resource.Format(name, used),
-		Limit:    resource.Format(name, limit),
-		Short:    resource.Format(name, resource.Add(resource.Add(used, need), -limit)),
-	}
 }
 
 // QueueUse is what a queue uses and is entitled to. It is made from the ledger on demand.

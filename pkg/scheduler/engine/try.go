@@ -89,11 +89,11 @@ func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 		}
 		return refusal{why: reason.Reason{Code: reason.NotEnoughTasks, Need: int64(g.Min), Have: int64(g.Counts.Held())}, wakes: model.GangChanged}, false
 	}
-	e.rollback(mark)
-	if e.appeal(g) {
-		return refusal{}, true
-	}
-	if mixed(g) {
+	e.World.Rollback(mark)
+	if mixed(g) { // of equal tasks any choice and arrangement is as good as another
+		if e.appeal(g) {
+			return refusal{}, true
+		}
 		no.long = true
 		if len(missing) < int(g.Counts.Waiting) {
 			no.short = shortfall{} // another choice of tasks may do with less
@@ -140,7 +140,7 @@ func (e *Engine) placeGroup(gr group) (refusal, bool) {
 	if placed == len(gr.tasks) {
 		return refusal{}, true
 	}
-	e.rollback(mark)
+	e.World.Rollback(mark)
 	if no.why.Code != "" {
 		return no, false
 	}
@@ -176,7 +176,7 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 		mark := e.World.Mark()
 		no, ok := e.placeGroups(g, u.groups)
 		if !ok {
-			e.rollback(mark)
+			e.World.Rollback(mark)
 		}
 		return no, ok && yields()
 	}

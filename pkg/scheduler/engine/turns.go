@@ -36,7 +36,8 @@ func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn
 	}
 	for _, en := range c.waiting {
 		if en.gang.Known && !en.gang.Broken() && wants(en.gang) {
-			c.lane(en.gang.Queue).gangs = append(c.lane(en.gang.Queue).gangs, en)
+			l := c.lane(en.gang.Queue)
+			l.gangs = append(l.gangs, en)
 		}
 	}
 	c.standBehind()

@@ -237,7 +237,7 @@ func (e *Engine) explain(c *model.Class) *tally {
 		if !slices.Equal(n.Allocatable, alike) { // neighbours mostly are
 			alike, each = n.Allocatable, n.Allocatable.Times(c.Req)
 		}
-		s.empty = saturate(s.empty, each)
+		s.empty = resource.Add(s.empty, each)
 		for d, want := range c.Req {
 			switch free := n.Free.At(d); {
 			case want <= free:
@@ -282,11 +282,4 @@ func (e *Engine) noRoom(gr group) refusal {
 		why.Code = reason.NeverFits
 	}
 	return refusal{why: why, wakes: roomWakes | e.tiers.NodeWakes(), short: shortfall{class: gr.class, need: need}}
-}
-
-func saturate(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
 }

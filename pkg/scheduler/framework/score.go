@@ -3,7 +3,8 @@ package framework
 import (
 	"fmt"
 	"math"
-	"math/bits"
+
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // Point is one point of a score. Scores of all plugins are added up as whole
@@ -25,9 +26,7 @@ func Share(part, all int64) int64 {
 	case part <= math.MaxInt64/FullScore:
 		return part * FullScore / all
 	}
-	hi, lo := bits.Mul64(uint64(part), FullScore)
-	q, _ := bits.Div64(hi, lo, uint64(all))
-	return int64(q)
+	return resource.Share{Part: part, Whole: all}.Of(FullScore)
 }
 
 // MaxWeight is the largest weight that an argument may have: a score times two of

@@ -155,10 +155,10 @@ func (t *Tiers) CompareTasks(a, b *model.Task) int {
 
 // Deserved is a queue's part of the cluster; nil when no plugin divides it.
 func (t *Tiers) Deserved(q *model.Queue) resource.Vector {
-	for _, p := range t.divisions {
-		return p.Deserved(q)
+	if !t.Divides() {
+		return nil
 	}
-	return nil
+	return t.divisions[0].Deserved(q)
 }
 
 // Divides reports whether a plugin divides the cluster among queues.

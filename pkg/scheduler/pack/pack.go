@@ -4,6 +4,7 @@
 package pack
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/resource"
@@ -40,16 +41,7 @@ func (p *Problem) Solve() ([][]int64, bool) {
 	for i := range p.Items {
 		room[i] = s.room(i, 0)
 	}
-	slices.SortStableFunc(s.order, func(a, b int) int {
-		switch {
-		case room[a] < room[b]:
-			return -1
-		case room[a] > room[b]:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(room[a], room[b]) })
 	return s.counts, s.item(0)
 }
 

@@ -7,7 +7,6 @@
 package binpack
 
 import (
-	"math/bits"
 	"strings"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -67,24 +66,12 @@ func (p *plugin) ScoreNode(c *model.Class, n *model.Node) int64 {
 		if w == 0 || all <= 0 {
 			continue
 		}
-		sum += w * share(all-n.Free.At(d)+req, all)
+		used := min(all-n.Free.At(d)+req, all)
+		sum += w * resource.Share{Part: used, Whole: all}.Of(scale)
 		weights += w
 	}
 	if weights == 0 {
 		return 0
 	}
 	return sum * framework.MaxScore / weights * p.weight
-}
-
-// share returns part/all in units of 1/scale, between 0 and scale.
-func share(part, all int64) int64 {
-	if part <= 0 {
-		return 0
-	}
-	if part >= all {
-		return scale
-	}
-	hi, lo := bits.Mul64(uint64(part), scale)
-	q, _ := bits.Div64(hi, lo, uint64(all))
-	return int64(q)
 }
