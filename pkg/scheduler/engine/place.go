@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"container/heap"
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -56,7 +57,7 @@ func (e *Engine) placeJudged(gr group, more func(placed int) bool) (int, refusal
 	if !ok {
 		return 0, refusal{why: why, wakes: wakes | roomWakes, long: true}
 	}
-	f := &field{domains: e.domains(gr.class, &panel)}
+	f := &field{ranked: e.domains(gr.class, &panel)}
 	f.rate(&panel)
 	for i, t := range gr.tasks {
 		if more != nil && !more(i) {
@@ -83,33 +84,46 @@ func (e *Engine) placeJudged(gr group, more func(placed int) bool) (int, refusal
 	return len(gr.tasks), refusal{}
 }
 
-// field is the domains of a group as a heap, but for those that the judges turned
+// ranked is domains as a heap, for container/heap.
+type ranked []*domain
+
+func (r ranked) Len() int           { return len(r) }
+func (r ranked) Less(i, j int) bool { return r[i].before(r[j]) }
+func (r ranked) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *ranked) Push(d any)        { *r = append(*r, d.(*domain)) } //nolint:forcetypeassert // heap.Push is called with nothing else
+
+func (r *ranked) Pop() any {
+	last := len(*r) - 1
+	d := (*r)[last]
+	*r = (*r)[:last]
+	return d
+}
+
+// field is the domains of a group, ranked, but for those that the judges turned
 // away since the last placement.
 type field struct {
-	domains []*domain
-	aside   []*domain
+	ranked ranked
+	aside  []*domain
 }
 
 // rate makes the heap anew by what the judges think of each domain now.
 func (f *field) rate(panel *framework.Panel) {
-	for _, d := range f.domains {
+	for _, d := range f.ranked {
 		d.score = d.heap[0].score + panel.Score(d.heap[0].node)
 	}
-	for i := len(f.domains)/2 - 1; i >= 0; i-- {
-		f.sink(i)
-	}
+	heap.Init(&f.ranked)
 }
 
 // best returns the domain for the next task, which comes first then; nil when the
 // judges let none pass.
 func (f *field) best(panel *framework.Panel) *domain {
-	for len(f.domains) > 0 {
-		d := f.domains[0]
+	for len(f.ranked) > 0 {
+		d := f.ranked[0]
 		if _, ok := panel.Fits(d.heap[0].node); ok {
 			return d
 		}
 		f.aside = append(f.aside, d)
-		f.drop()
+		heap.Pop(&f.ranked)
 	}
 	return nil
 }
@@ -117,44 +131,16 @@ func (f *field) best(panel *framework.Panel) *domain {
 // settle brings the heap in order after a placement in its first domain: what the
 // judges turned away before may pass now.
 func (f *field) settle() {
-	if d := f.domains[0]; len(d.heap) > 0 {
+	if d := f.ranked[0]; len(d.heap) > 0 {
 		d.score = d.heap[0].score // where judges rate nodes, all are rated anew before the next task
-		f.sink(0)
+		heap.Fix(&f.ranked, 0)
 	} else {
-		f.drop()
+		heap.Pop(&f.ranked)
 	}
 	for _, d := range f.aside {
-		f.domains = append(f.domains, d)
-		for i := len(f.domains) - 1; i > 0 && f.domains[i].before(f.domains[(i-1)/2]); i = (i - 1) / 2 {
-			f.domains[i], f.domains[(i-1)/2] = f.domains[(i-1)/2], f.domains[i]
-		}
+		heap.Push(&f.ranked, d)
 	}
 	f.aside = f.aside[:0]
-}
-
-// drop takes the first domain out of the heap.
-func (f *field) drop() {
-	last := len(f.domains) - 1
-	f.domains[0] = f.domains[last]
-	f.domains = f.domains[:last]
-	f.sink(0)
-}
-
-// sink restores the order of the heap below i.
-func (f *field) sink(i int) {
-	for {
-		best := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(f.domains); child++ {
-			if f.domains[child].before(f.domains[best]) {
-				best = child
-			}
-		}
-		if best == i {
-			return
-		}
-		f.domains[i], f.domains[best] = f.domains[best], f.domains[i]
-		i = best
-	}
 }
 
 // domains divides the candidates for a class as the judges see them.
