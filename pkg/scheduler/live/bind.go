@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
@@ -56,13 +54,11 @@ func (b *binder) run(ctx context.Context) {
 }
 
 func (b *binder) bind(ctx context.Context, d engine.Bind) {
-	namespace, name, err := cache.SplitMetaNamespaceKey(d.Name)
-	if err == nil {
-		err = b.pods.CoreV1().Pods(namespace).Bind(ctx, &corev1.Binding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(d.UID)},
-			Target:     corev1.ObjectReference{Kind: "Node", Name: d.Node},
-		}, metav1.CreateOptions{})
-	}
+	pod := podReference(d.Name, d.UID)
+	err := b.pods.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: d.Node},
+	}, metav1.CreateOptions{})
 	if err == nil {
 		b.bound.Add(1)
 		b.backoff.Forget(d.UID)
@@ -74,7 +70,6 @@ func (b *binder) bind(ctx context.Context, d engine.Bind) {
 
 // refused tells the engine, later each time for the same pod, that a pod was not bound.
 func (b *binder) refused(ctx context.Context, d engine.Bind, err error) {
-	namespace, name, _ := cache.SplitMetaNamespaceKey(d.Name)
 	b.failed.Add(1)
 	delay := b.backoff.When(d.UID)
 	if apierrors.IsNotFound(err) {
@@ -82,8 +77,7 @@ func (b *binder) refused(ctx context.Context, d engine.Bind, err error) {
 		delay = 0
 	}
 	logr.FromContextOrDiscard(ctx).Error(err, "bind", "task", d.Name, "node", d.Node, "gang", d.Gang, "retryIn", delay)
-	pod := &corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name, UID: types.UID(d.UID)}
-	b.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedBinding", "binding to %s: %v", d.Node, err)
+	b.recorder.Eventf(podReference(d.Name, d.UID), corev1.EventTypeWarning, "FailedBinding", "binding to %s: %v", d.Node, err)
 	if delay > 0 {
 		b.mailbox.put(engine.BindRefused{UID: d.UID, Node: d.Node, Why: err.Error()})
 	}

@@ -3,14 +3,11 @@ package live
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record/util"
 
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
@@ -29,36 +26,15 @@ const (
 // while no binding waits: a burst is bound first and spoken of afterwards.
 type announcer struct {
 	*Scheduler
-	bell chan struct{} // rings when there is something to write
-
-	mu      sync.Mutex
-	waiting []engine.Bind
+	binds *mailbox[engine.Bind]
 }
 
 func newAnnouncer(s *Scheduler) *announcer {
-	return &announcer{Scheduler: s, bell: make(chan struct{}, 1)}
+	return &announcer{Scheduler: s, binds: newMailbox[engine.Bind]()}
 }
 
 // bound takes notice of a binding that was written. It never waits.
-func (a *announcer) bound(d engine.Bind) {
-	a.mu.Lock()
-	if len(a.waiting) < eventLimit {
-		a.waiting = append(a.waiting, d)
-	}
-	a.mu.Unlock()
-	select {
-	case a.bell <- struct{}{}:
-	default:
-	}
-}
-
-func (a *announcer) take() []engine.Bind {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	waiting := a.waiting
-	a.waiting = nil
-	return waiting
-}
+func (a *announcer) bound(d engine.Bind) { a.binds.offer(d, eventLimit) }
 
 // run works until ctx ends. What then still waits is dropped.
 func (a *announcer) run(ctx context.Context) {
@@ -66,9 +42,9 @@ func (a *announcer) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-a.bell:
+		case <-a.binds.bell:
 		}
-		for _, d := range a.take() {
+		for _, d := range a.binds.take() {
 			if !a.quiet(ctx) {
 				return
 			}
@@ -90,14 +66,11 @@ func (a *announcer) quiet(ctx context.Context) bool {
 }
 
 func (a *announcer) write(ctx context.Context, d engine.Bind) error {
-	namespace, name, err := cache.SplitMetaNamespaceKey(d.Name)
-	if err != nil {
-		return fmt.Errorf("pod %s: %w", d.Name, err)
-	}
+	pod := podReference(d.Name, d.UID)
 	now := metav1.Now()
-	_, err = a.pods.CoreV1().Events(namespace).Create(ctx, &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: util.GenerateEventName(name, now.UnixNano())},
-		InvolvedObject: corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name, UID: types.UID(d.UID)},
+	_, err := a.pods.CoreV1().Events(pod.Namespace).Create(ctx, &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: pod.Namespace, Name: util.GenerateEventName(pod.Name, now.UnixNano())},
+		InvolvedObject: *pod,
 		Type:           corev1.EventTypeNormal, Reason: "Scheduled", Message: fmt.Sprintf("Successfully assigned %s to %s", d.Name, d.Node),
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source: corev1.EventSource{Component: component}, ReportingController: component,

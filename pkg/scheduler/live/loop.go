@@ -3,8 +3,8 @@ package live
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -91,12 +91,19 @@ func (s *Scheduler) startRecording(ctx context.Context) {
 	if s.options.Record == nil {
 		return
 	}
+	var err error
+	if s.record, err = s.recording(s.options.Record); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "nothing is recorded")
+	}
+}
+
+// recording begins a recording of the engine as it is configured now.
+func (s *Scheduler) recording(out io.Writer) (*record.Writer, error) {
 	text, err := conf.Format(s.configs.running)
 	if err != nil {
-		logr.FromContextOrDiscard(ctx).Error(err, "nothing is recorded")
-		return
+		return nil, err
 	}
-	s.record = record.NewWriter(s.options.Record, text)
+	return record.NewWriter(out, text), nil
 }
 
 // recordRun records one run and what the engine was told before it. The first error ends the recording.
@@ -122,11 +129,13 @@ func (s *Scheduler) Dump(write func(text []byte)) {
 }
 
 func (s *Scheduler) dump(ctx context.Context, write func([]byte)) {
-	text, err := conf.Format(s.configs.running)
 	var out bytes.Buffer
-	w := record.NewWriter(&out, text)
-	w.Applied(s.engine.Facts())
-	if err = errors.Join(err, w.Err()); err != nil {
+	w, err := s.recording(&out)
+	if err == nil {
+		w.Applied(s.engine.Facts())
+		err = w.Err()
+	}
+	if err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "nothing is dumped")
 		return
 	}
@@ -167,7 +176,7 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 			log.V(level).Info("PodGroup "+d.Gang+" is pending", "reason", d.Why.Code, "why", d.Why.String())
 			s.statuses.refused(d)
 		case engine.Ungate:
-			s.gates.add(d)
+			s.gates.queue.Add(d)
 		case engine.Notice:
 			log.Info("hints are left out", "gang", d.Gang, "queue", d.Queue, "said", d.Said)
 			s.notice(ctx, d)

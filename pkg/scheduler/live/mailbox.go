@@ -1,25 +1,35 @@
 package live
 
-import (
-	"sync"
+import "sync"
 
-	"github.com/muster-sh/muster/pkg/scheduler/engine"
-)
-
-// mailbox holds events from all sides until the loop takes them together.
-type mailbox struct {
-	bell   chan struct{} // rings when there is something to take
-	mu     sync.Mutex
-	events []engine.Event
+// mailbox holds what comes from all sides until somebody takes it all.
+type mailbox[T any] struct {
+	bell  chan struct{} // rings when there is something to take
+	mu    sync.Mutex
+	items []T
 }
 
-func newMailbox() *mailbox { return &mailbox{bell: make(chan struct{}, 1)} }
+func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{bell: make(chan struct{}, 1)} }
 
-// put adds events. It never blocks.
-func (m *mailbox) put(events ...engine.Event) {
+// put adds items. It never blocks.
+func (m *mailbox[T]) put(items ...T) {
 	m.mu.Lock()
-	m.events = append(m.events, events...)
+	m.items = append(m.items, items...)
 	m.mu.Unlock()
+	m.ring()
+}
+
+// offer adds an item unless so many wait already. It never blocks.
+func (m *mailbox[T]) offer(item T, most int) {
+	m.mu.Lock()
+	if len(m.items) < most {
+		m.items = append(m.items, item)
+	}
+	m.mu.Unlock()
+	m.ring()
+}
+
+func (m *mailbox[T]) ring() {
 	select {
 	case m.bell <- struct{}{}:
 	default:
@@ -27,10 +37,10 @@ func (m *mailbox) put(events ...engine.Event) {
 }
 
 // take empties the mailbox.
-func (m *mailbox) take() []engine.Event {
+func (m *mailbox[T]) take() []T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	events := m.events
-	m.events = nil
-	return events
+	items := m.items
+	m.items = nil
+	return items
 }

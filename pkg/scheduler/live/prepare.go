@@ -3,13 +3,11 @@ package live
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,44 +30,28 @@ const preparers = 8
 // pod whose volume takes long holds up no other.
 type preparer struct {
 	*Scheduler
-	queue workqueue.TypedRateLimitingInterface[string]
-
-	mu      sync.Mutex
-	pending map[string]*prepared // by pod UID
+	queue workqueue.TypedRateLimitingInterface[*prepared]
 }
 
-// prepared is how far the preparation of one pod is.
+// prepared is how far the preparation of one pod is. One worker at a time has it.
 type prepared struct {
 	bind    engine.Bind
 	written int // of its writes
 	since   time.Time
 }
 
+// String is the pod's name.
+func (p *prepared) String() string { return p.bind.Name }
+
 func newPreparer(s *Scheduler) *preparer {
-	return &preparer{
-		Scheduler: s,
-		queue: workqueue.NewTypedRateLimitingQueue(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, 10*time.Second)),
-		pending: map[string]*prepared{},
-	}
+	return &preparer{Scheduler: s, queue: newQueue[*prepared](50*time.Millisecond, 10*time.Second)}
 }
 
 // add begins the preparation of a bind.
-func (p *preparer) add(d engine.Bind) {
-	p.mu.Lock()
-	p.pending[d.UID] = &prepared{bind: d, since: time.Now()}
-	p.mu.Unlock()
-	p.queue.Add(d.UID)
-}
+func (p *preparer) add(d engine.Bind) { p.queue.Add(&prepared{bind: d, since: time.Now()}) }
 
 // write goes on with the preparation of one pod.
-func (p *preparer) write(ctx context.Context, uid string) error {
-	p.mu.Lock()
-	at := p.pending[uid]
-	p.mu.Unlock()
-	if at == nil {
-		return nil
-	}
+func (p *preparer) write(ctx context.Context, at *prepared) error {
 	for _, w := range at.bind.Before.Writes[at.written:] {
 		err := p.put(ctx, w)
 		if late(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
@@ -86,11 +68,11 @@ func (p *preparer) write(ctx context.Context, uid string) error {
 	case err != nil || time.Since(at.since) > prepareTimeout:
 		p.giveUp(ctx, at, err)
 	case !ready:
-		p.queue.AddAfter(uid, prepareCheck)
+		p.queue.AddAfter(at, prepareCheck)
 	default:
-		p.forget(uid)
-		at.bind.Before = nil
-		p.binder.queue.Add(at.bind)
+		bind := at.bind
+		bind.Before = nil
+		p.binder.queue.Add(bind)
 	}
 	return nil
 }
@@ -115,10 +97,8 @@ func (p *preparer) put(ctx context.Context, w framework.Write) error {
 
 // ready reports whether all volume claims of a pod are bound.
 func (p *preparer) ready(ctx context.Context, d engine.Bind) (bool, error) {
-	namespace, name, err := cache.SplitMetaNamespaceKey(d.Name)
-	if err != nil {
-		return false, fmt.Errorf("pod %s: %w", d.Name, err)
-	}
+	at := podReference(d.Name, d.UID)
+	namespace, name := at.Namespace, at.Name
 	var pod corev1.Pod
 	if err := p.cache.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &pod); err != nil {
 		return false, fmt.Errorf("pod %s: %w", d.Name, err)
@@ -146,16 +126,8 @@ func (p *preparer) ready(ctx context.Context, d engine.Bind) (bool, error) {
 
 // giveUp tells the engine that a pod can't be bound where it wanted.
 func (p *preparer) giveUp(ctx context.Context, at *prepared, err error) {
-	p.forget(at.bind.UID)
 	if err == nil {
 		err = fmt.Errorf("its volumes are not bound after %v", prepareTimeout)
 	}
 	p.binder.refused(ctx, at.bind, err)
-}
-
-func (p *preparer) forget(uid string) {
-	p.mu.Lock()
-	delete(p.pending, uid)
-	p.mu.Unlock()
-	p.queue.Forget(uid)
 }

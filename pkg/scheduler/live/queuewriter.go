@@ -38,9 +38,8 @@ type queueWriter struct {
 func newQueueWriter(s *Scheduler) *queueWriter {
 	return &queueWriter{
 		Scheduler: s,
-		queue: workqueue.NewTypedRateLimitingQueue(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queueDelay, time.Minute)),
-		uses: map[string]engine.QueueUse{},
+		queue:     newQueue[string](queueDelay, time.Minute),
+		uses:      map[string]engine.QueueUse{},
 	}
 }
 

@@ -18,10 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -63,7 +60,7 @@ type Scheduler struct {
 	pods     kubernetes.Interface
 	recorder toolsrecord.EventRecorder
 	events   toolsrecord.EventBroadcaster
-	mailbox  *mailbox
+	mailbox  *mailbox[engine.Event]
 	binder   *binder
 	statuses *statusWriter
 	queues   *queueWriter
@@ -149,7 +146,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 		options: o, engine: e, cache: watches, client: writer, pods: pods,
 		events:   broadcaster,
 		recorder: broadcaster.NewRecorder(known, corev1.EventSource{Component: component}),
-		mailbox:  newMailbox(),
+		mailbox:  newMailbox[engine.Event](),
 		known:    map[types.UID]*schedulingv1beta1.PodGroup{},
 		waiting:  map[string]reason.Reason{},
 	}
@@ -279,18 +276,8 @@ func (s *Scheduler) Explain(w http.ResponseWriter, r *http.Request) {
 }
 
 // watched returns one empty object of every kind that is watched.
-func watched() []client.Object {
-	return append([]client.Object{
+func watched() []framework.Object {
+	return append([]framework.Object{
 		&schedulingv1.PriorityClass{}, &corev1.Node{}, &schedulingv1beta1.Queue{}, &schedulingv1beta1.PodGroup{}, &corev1.Pod{},
-	}, learned()...)
-}
-
-// learned lists the kinds of objects that only plugins want to know of.
-func learned() []client.Object {
-	return []client.Object{
-		&corev1.Namespace{}, &corev1.ResourceQuota{}, &policyv1.PodDisruptionBudget{},
-		&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}, &storagev1.StorageClass{},
-		&storagev1.CSINode{}, &storagev1.CSIDriver{}, &storagev1.CSIStorageCapacity{}, &storagev1.VolumeAttachment{},
-		&resourcev1.ResourceClaim{}, &resourcev1.ResourceSlice{}, &resourcev1.DeviceClass{},
-	}
+	}, framework.Learned()...)
 }

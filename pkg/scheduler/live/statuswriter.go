@@ -39,11 +39,10 @@ type statusWriter struct {
 func newStatusWriter(s *Scheduler) *statusWriter {
 	return &statusWriter{
 		Scheduler: s,
-		queue: workqueue.NewTypedRateLimitingQueue(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[string](20*time.Millisecond, 30*time.Second)),
-		verdicts: map[string]verdict{},
-		orphans:  map[string]engine.Refuse{},
-		held:     map[string]bool{},
+		queue:     newQueue[string](20*time.Millisecond, 30*time.Second),
+		verdicts:  map[string]verdict{},
+		orphans:   map[string]engine.Refuse{},
+		held:      map[string]bool{},
 	}
 }
 

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -36,9 +39,21 @@ func difference(base, next client.Object) (client.Patch, error) {
 	return client.RawPatch(types.MergePatchType, data), nil
 }
 
+// newQueue makes a queue of what is to be written. What fails comes back after
+// first, then after twice that and so on, up to last.
+func newQueue[K comparable](first, last time.Duration) workqueue.TypedRateLimitingInterface[K] {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[K](first, last))
+}
+
+// podReference names a pod, of which key is namespace/name, in bindings and events.
+func podReference(key, uid string) *corev1.ObjectReference {
+	namespace, name, _ := strings.Cut(key, "/")
+	return &corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: namespace, Name: name, UID: types.UID(uid)}
+}
+
 // work does the keys of a queue, so many at once and never one twice at once,
 // until the queue is shut down and empty. What fails is done again, later each time.
-func work(ctx context.Context, workers int, queue workqueue.TypedRateLimitingInterface[string], do func(context.Context, string) error) {
+func work[K comparable](ctx context.Context, workers int, queue workqueue.TypedRateLimitingInterface[K], do func(context.Context, K) error) {
 	var wait sync.WaitGroup
 	for range workers {
 		wait.Go(func() {
@@ -48,7 +63,7 @@ func work(ctx context.Context, workers int, queue workqueue.TypedRateLimitingInt
 					return
 				}
 				if err := do(ctx, key); err != nil {
-					logr.FromContextOrDiscard(ctx).Error(err, "write status", "object", key)
+					logr.FromContextOrDiscard(ctx).Error(err, "write", "object", fmt.Sprint(key))
 					queue.AddRateLimited(key)
 				} else {
 					queue.Forget(key)

@@ -6,12 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
-	storagev1 "k8s.io/api/storage/v1"
-
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // object is how objects that only plugins know of are written.
@@ -21,23 +17,14 @@ type object struct {
 	Gone   bool            `json:"gone,omitempty"`
 }
 
-// kinds makes an empty object of each kind that plugins learn of.
-func kinds() map[string]runtime.Object {
-	return map[string]runtime.Object{
-		"PersistentVolumeClaim": &corev1.PersistentVolumeClaim{},
-		"PersistentVolume":      &corev1.PersistentVolume{},
-		"Namespace":             &corev1.Namespace{},
-		"ResourceQuota":         &corev1.ResourceQuota{},
-		"StorageClass":          &storagev1.StorageClass{},
-		"CSINode":               &storagev1.CSINode{},
-		"CSIDriver":             &storagev1.CSIDriver{},
-		"CSIStorageCapacity":    &storagev1.CSIStorageCapacity{},
-		"VolumeAttachment":      &storagev1.VolumeAttachment{},
-		"PodDisruptionBudget":   &policyv1.PodDisruptionBudget{},
-		"ResourceClaim":         &resourcev1.ResourceClaim{},
-		"ResourceSlice":         &resourcev1.ResourceSlice{},
-		"DeviceClass":           &resourcev1.DeviceClass{},
+// blank returns an empty object of a kind that plugins learn of; nil when there is none of that name.
+func blank(kind string) runtime.Object {
+	for _, o := range framework.Learned() {
+		if name(o) == kind {
+			return o
+		}
 	}
+	return nil
 }
 
 // written is an ObjectSet that knows its kind.
@@ -62,7 +49,7 @@ func readObject(t tagged) (engine.Event, error) {
 	if err := json.Unmarshal(t.Value, &o); err != nil {
 		return nil, fmt.Errorf("event %s: %w", t.Type, err)
 	}
-	into := kinds()[o.Kind]
+	into := blank(o.Kind)
 	if into == nil {
 		return nil, fmt.Errorf("event %s: kind %q is unknown", t.Type, o.Kind)
 	}

@@ -113,17 +113,7 @@ func TestAServerThatDoesNotAnswerIsLeftAloneForAWhile(t *testing.T) {
 
 func TestAServerThatIsGoneIsNamedWithoutItsPassword(t *testing.T) {
 	w, g := world()
-	p, err := extender.New(t.Context())(framework.Args{
-		"extender.urlPrefix": "http://me:secret@127.0.0.1:1/base/", "extender.jobEnqueueableVerb": "/v",
-	}, framework.Env{Dim: w.Resources.Dim})
-	if err != nil {
-		t.Fatal(err)
-	}
-	able, ok := p.(abilities)
-	if !ok {
-		t.Fatal("extender lacks abilities")
-	}
-	able.Begin(w, start)
+	able := build(t, serve(t, nil), w, framework.Args{"urlPrefix": "http://me:secret@127.0.0.1:1/base/", "jobEnqueueableVerb": "/v"})
 	_, why := able.VoteOnGang(g, nil)
 	if why.Object != "http://me:xxxxx@127.0.0.1:1/base/v" || !strings.Contains(why.Value, "connection refused") {
 		t.Errorf("%+v", why)

@@ -17,11 +17,10 @@ import (
 const Name = "proportion"
 
 type plugin struct {
-	standing quota.Standing
-	deserved []resource.Vector // by queue, in this cycle
-	parts    []quota.Limit     // the same, as limits
-	total    resource.Vector
-	queues   []*model.Queue
+	framework.Parts
+	deserved []resource.Vector // memory used again
+	parts    []quota.Limit     // memory used again
+	total    resource.Vector   // memory used again
 }
 
 var (
@@ -32,13 +31,7 @@ var (
 
 // New makes the plugin. It has no arguments.
 func New(args framework.Args, _ framework.Env) (framework.Plugin, error) {
-	p := &plugin{}
-	p.standing = quota.Standing{
-		Part:  func(id quota.ID) quota.Limit { return p.parts[id] },
-		First: func(id quota.ID) int32 { return p.queues[id].Priority },
-		Asks:  func(id quota.ID) resource.Vector { return p.queues[id].Asks },
-	}
-	return p, args.Read().Err()
+	return &plugin{}, args.Read().Err()
 }
 
 func (*plugin) Name() string { return Name }
@@ -54,16 +47,5 @@ func (p *plugin) Begin(w *model.World, _ time.Time) {
 	for _, part := range p.deserved {
 		p.parts = append(p.parts, quota.Everything(part))
 	}
-	p.queues = w.Queues()
-	p.standing.Tree, p.standing.Total = &w.Quota, p.total
-}
-
-func (p *plugin) CompareQueues(a, b *model.Queue) int { return p.standing.Compare(a.ID, b.ID) }
-
-// Deserved is the queue's part by weight.
-func (p *plugin) Deserved(q *model.Queue) resource.Vector {
-	if int(q.ID) >= len(p.deserved) {
-		return nil // it came after the cycle began
-	}
-	return p.deserved[q.ID]
+	p.Give(w, p.total, p.parts)
 }

@@ -1,0 +1,38 @@
+package framework
+
+import (
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/quota"
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// Parts orders queues by what they use of their parts, for plugins that say what
+// those are. A plugin embeds it and calls Give at the beginning of each cycle.
+type Parts struct {
+	standing quota.Standing
+	parts    []quota.Limit // by queue
+}
+
+// Give sets the part of each queue, by ID, in a cluster that has total.
+func (p *Parts) Give(w *model.World, total resource.Vector, parts []quota.Limit) {
+	queues := w.Queues()
+	p.parts = parts
+	p.standing = quota.Standing{
+		Tree:  &w.Quota,
+		Total: total,
+		Part:  func(id quota.ID) quota.Limit { return parts[id] },
+		First: func(id quota.ID) int32 { return queues[id].Priority },
+		Asks:  func(id quota.ID) resource.Vector { return queues[id].Asks },
+	}
+}
+
+// CompareQueues implements [OrdersQueues].
+func (p *Parts) CompareQueues(a, b *model.Queue) int { return p.standing.Compare(a.ID, b.ID) }
+
+// Deserved implements [Divides]. A queue that came after the cycle began has no part yet.
+func (p *Parts) Deserved(q *model.Queue) resource.Vector {
+	if int(q.ID) >= len(p.parts) {
+		return nil
+	}
+	return p.parts[q.ID].Amount
+}
