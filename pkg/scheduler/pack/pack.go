@@ -29,8 +29,9 @@ type Problem struct {
 	Budget int                            // steps after which the search gives up
 }
 
-// Solve returns how many of each item go to each bin, by item and bin; false when
-// there is no arrangement, or none was found within the budget.
+// Solve returns how many of each item go to each bin, by item and bin, none of which
+// could be left out; false when there is no arrangement, or none was found within
+// the budget.
 func (p *Problem) Solve() ([][]int64, bool) {
 	s := &search{Problem: p, counts: make([][]int64, len(p.Items)), order: make([]int, len(p.Items)), placed: make([]int64, len(p.Least))}
 	for i := range p.Items {
@@ -42,7 +43,27 @@ func (p *Problem) Solve() ([][]int64, bool) {
 		room[i] = s.room(i, 0)
 	}
 	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(room[a], room[b]) })
-	return s.counts, s.item(0)
+	found := s.item(0)
+	if found {
+		s.spare()
+	}
+	return s.counts, found
+}
+
+// spare leaves out what is not needed, from the last items and bins first: the
+// search places many so that it fails early, not because they are wanted.
+func (s *search) spare() {
+	for i := len(s.Items) - 1; i >= 0; i-- {
+		part := s.Items[i].Part
+		for b := len(s.Bins) - 1; b >= 0; b-- {
+			n := min(s.counts[i][b], s.total-s.Need, s.placed[part]-s.Least[part])
+			if n > 0 {
+				s.counts[i][b] -= n
+				s.placed[part] -= n
+				s.total -= n
+			}
+		}
+	}
 }
 
 type search struct {

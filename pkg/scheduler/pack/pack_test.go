@@ -119,21 +119,46 @@ func TestTheSearchAgreesWithBruteForce(t *testing.T) {
 		if !got {
 			return
 		}
-		for i, it := range p.Items {
-			for b, n := range counts[i] {
-				if n > 0 && !it.Fits(b) {
-					t.Fatalf("item %d in bin %d", i, b)
-				}
-				bins[b].Add(it.Req, -n)
-			}
-		}
-		for b := range bins {
-			if bins[b].At(0) < 0 || bins[b].At(1) < 0 {
-				t.Fatalf("bin %d is over-full: %v", b, bins[b])
-			}
-			if bins[b].At(0)+0 > p.Bins[b].At(0) {
-				t.Fatalf("bin %d was not given back", b)
-			}
-		}
+		holds(t, &p, counts, bins)
 	})
+}
+
+// holds checks that an arrangement keeps to the bins, which it fills, and has no task too many.
+func holds(t *rapid.T, p *pack.Problem, counts [][]int64, bins []resource.Vector) {
+	for i, it := range p.Items {
+		for b, n := range counts[i] {
+			if n > 0 && !it.Fits(b) {
+				t.Fatalf("item %d in bin %d", i, b)
+			}
+			bins[b].Add(it.Req, -n)
+		}
+	}
+	for b := range bins {
+		if bins[b].At(0) < 0 || bins[b].At(1) < 0 {
+			t.Fatalf("bin %d is over-full: %v", b, bins[b])
+		}
+		if bins[b].At(0)+0 > p.Bins[b].At(0) {
+			t.Fatalf("bin %d was not given back", b)
+		}
+	}
+	nothingToSpare(t, p, counts)
+}
+
+// nothingToSpare checks that every task of an arrangement is needed.
+func nothingToSpare(t *rapid.T, p *pack.Problem, counts [][]int64) {
+	var total int64
+	placed := make([]int64, len(p.Least))
+	for i, it := range p.Items {
+		for _, n := range counts[i] {
+			total += n
+			placed[it.Part] += n
+		}
+	}
+	for i, it := range p.Items {
+		for b, n := range counts[i] {
+			if n > 0 && total > p.Need && placed[it.Part] > p.Least[it.Part] {
+				t.Fatalf("item %d in bin %d is more than what is needed: %v", i, b, counts)
+			}
+		}
+	}
 }
