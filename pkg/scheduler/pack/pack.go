@@ -53,8 +53,8 @@ func (p *Problem) Solve() ([][]int64, bool) {
 // spare leaves out what is not needed, from the last items and bins first: the
 // search places many so that it fails early, not because they are wanted.
 func (s *search) spare() {
-	for i := len(s.Items) - 1; i >= 0; i-- {
-		part := s.Items[i].Part
+	for i, item := range slices.Backward(s.Items) {
+		part := item.Part
 		for b := len(s.Bins) - 1; b >= 0; b-- {
 			n := min(s.counts[i][b], s.total-s.Need, s.placed[part]-s.Least[part])
 			if n > 0 {
