@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/test/cluster"
@@ -88,7 +90,7 @@ func TestPodsThatKeepApartGetANodeEachOrNone(t *testing.T) {
 	}
 }
 
-// TestAPodGoesWhereItsVolumeIsOnceItHasOne has a claim that does not exist at first, then is bound to a volume on one node.
+// TestAPodGoesWhereItsVolumeIsOnceItHasOne has a claim that does not exist at first, then waits for its first consumer, with a volume on one node.
 func TestAPodGoesWhereItsVolumeIsOnceItHasOne(t *testing.T) {
 	w := newWorld(t, cluster.Config{Nodes: 25})
 	ns := w.Namespace(t)
@@ -99,7 +101,7 @@ func TestAPodGoesWhereItsVolumeIsOnceItHasOne(t *testing.T) {
 	}}}
 	w.create(t, ns, p)
 	w.saysWhy(t, ns, "data", "not found")
-	node := w.boundClaim(t, ns, "data")
+	node := w.localClaim(t, ns, "data")
 	eventually(t, func(ctx context.Context) error {
 		nodes, err := w.nodesOf(ctx, ns, "data")
 		if err == nil && nodes["data-0"] != node {
@@ -144,8 +146,9 @@ func TestGatesOfPodsThatWaitForQuotaOpenTogether(t *testing.T) {
 	})
 }
 
-// boundClaim makes a claim that is bound to a volume on one node, and names the node.
-func (w *world) boundClaim(t *testing.T, ns, name string) string {
+// localClaim makes a claim that waits for its first consumer, and a volume for it on
+// one node, which it names. The volume controller binds the two once Muster has chosen.
+func (w *world) localClaim(t *testing.T, ns, name string) string {
 	t.Helper()
 	nodes, err := w.core.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -154,22 +157,15 @@ func (w *world) boundClaim(t *testing.T, ns, name string) string {
 	node := &nodes.Items[len(nodes.Items)-1]
 	size := corev1.ResourceList{corev1.ResourceStorage: apiresource.MustParse("1Gi")}
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
-	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: modes, VolumeName: ns, StorageClassName: new(string), Resources: corev1.VolumeResourceRequirements{Requests: size},
-		},
-	}
-	claim, err = w.core.CoreV1().PersistentVolumeClaims(ns).Create(t.Context(), claim, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
+	class := &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: ns}, Provisioner: "kubernetes.io/no-provisioner",
+		VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
 	}
 	volume := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: ns},
 		Spec: corev1.PersistentVolumeSpec{
-			Capacity: size, AccessModes: modes,
+			Capacity: size, AccessModes: modes, StorageClassName: class.Name,
 			PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
-			ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: ns, Name: name, UID: claim.UID},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 				MatchExpressions: []corev1.NodeSelectorRequirement{{
 					Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node.Labels[corev1.LabelHostname]},
@@ -177,15 +173,17 @@ func (w *world) boundClaim(t *testing.T, ns, name string) string {
 			}}}},
 		},
 	}
-	if _, err := w.core.CoreV1().PersistentVolumes().Create(t.Context(), volume, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: modes, StorageClassName: new(class.Name), Resources: corev1.VolumeResourceRequirements{Requests: size},
+		},
 	}
-	t.Cleanup(func() {
-		_ = w.core.CoreV1().PersistentVolumes().Delete(context.WithoutCancel(t.Context()), ns, metav1.DeleteOptions{})
-	})
-	claim.Status.Phase, claim.Status.Capacity, claim.Status.AccessModes = corev1.ClaimBound, size, modes
-	if _, err := w.core.CoreV1().PersistentVolumeClaims(ns).UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
+	for _, o := range []client.Object{class, volume, claim} {
+		if err := w.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = w.Delete(context.WithoutCancel(t.Context()), o) })
 	}
 	return node.Name
 }
