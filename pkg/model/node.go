@@ -12,21 +12,22 @@ import (
 // NodeID numbers the nodes of a World, densely and in order of arrival.
 type NodeID int32
 
-// Node is a node as the scheduler sees it.
+// Node is a node as the scheduler sees it. What every pass over all nodes reads
+// stands together.
 type Node struct {
 	ID            NodeID
-	Name          string
 	Known         bool // false: only tasks speak of it, or it is gone; nothing fits
-	Labels        map[string]string
-	Taints        []corev1.Taint
 	Unschedulable bool
-	Allocatable   resource.Vector
-	Free          resource.Vector // Allocatable less what tasks are charged and Claimed; below zero when that is more
-	Claimed       resource.Vector // set aside for gangs that waited too long
-	Object        *corev1.Node    // as told; see NodeSpec
-	Tasks         []*Task         // those charged to it, in no particular order
 	// Epoch names the node's present state: equal epochs, equal room, traits and tasks.
-	Epoch uint64
+	Epoch       uint64
+	Free        resource.Vector // Allocatable less what tasks are charged and Claimed; below zero when that is more
+	Claimed     resource.Vector // set aside for gangs that waited too long
+	Allocatable resource.Vector // alike nodes may share it: it is never written to
+	Taints      []corev1.Taint
+	Labels      map[string]string
+	Name        string
+	Object      *corev1.Node // as told; see NodeSpec
+	Tasks       []*Task      // those charged to it, in no particular order
 }
 
 // SetNode adds or changes a node. It reports whether that changed which classes may run on it.
@@ -40,6 +41,10 @@ func (w *World) SetNode(s NodeSpec) (node *Node, traits bool) {
 		return n, false
 	}
 	w.size(n, allocatable)
+	if equal(allocatable, w.lastSize) && len(allocatable) == len(w.lastSize) {
+		allocatable = w.lastSize // nodes that are told of one after the other are mostly alike
+	}
+	w.lastSize = allocatable
 	n.Known, n.Allocatable = true, allocatable
 	n.Labels, n.Taints, n.Unschedulable = s.Labels, s.Taints, s.Unschedulable
 	w.Happened |= NodeRoom

@@ -59,6 +59,7 @@ type World struct {
 	tasks        map[string]*Task
 	seq          uint64
 	lastEpoch    uint64
+	lastSize     resource.Vector // of the node that was last told of
 	journal      []*Task
 	touched      []*Gang
 	loose        []*Task

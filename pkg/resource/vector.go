@@ -86,6 +86,20 @@ func (v *Vector) Add(o Vector, times int64) {
 	}
 }
 
+// Is reports whether v and o are one and the same, not only equal.
+func (v Vector) Is(o Vector) bool { return len(v) == len(o) && (len(v) == 0 || &v[0] == &o[0]) }
+
+// Dims lists the dimensions in which v is above 0.
+func (v Vector) Dims() []int {
+	dims := make([]int, 0, len(v))
+	for d, n := range v {
+		if n > 0 {
+			dims = append(dims, d)
+		}
+	}
+	return dims
+}
+
 // Times returns how many whole copies of req fit in v: 0 when there is no room
 // and math.MaxInt64 when req asks for nothing.
 func (v Vector) Times(req Vector) int64 {

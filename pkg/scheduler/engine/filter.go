@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // causes numbers the words with which filters turn nodes away, so that a class
@@ -54,31 +58,30 @@ func (e *Engine) refilter(n *model.Node) {
 	}
 }
 
+// filter asks the filters about nodes. For a class that was placed before, the
+// ratings of the nodes are asked for as well.
 func (e *Engine) filter(c *model.Class, nodes ...*model.Node) {
 	fits := e.tiers.FilterNodes(c)
-	var rate func(*model.Node) int64 // only for classes that were placed before
+	var rate func(*model.Node) int64
 	if c.Ratings != nil {
 		rate = e.tiers.RateNodes(c)
 	}
+	for len(c.Causes) < len(e.World.Nodes()) {
+		c.Causes = append(c.Causes, e.causes.of(gone))
+	}
+	for rate != nil && len(c.Ratings) < len(e.World.Nodes()) {
+		c.Ratings = append(c.Ratings, 0)
+	}
 	for _, n := range nodes {
-		for len(c.Causes) <= int(n.ID) {
-			c.Causes = append(c.Causes, e.causes.of(gone))
-		}
-		cause, ok := fits(n)
-		switch {
-		case !n.Known:
-			cause = gone
-		case ok:
-			cause = ""
-		}
-		for rate != nil && len(c.Ratings) <= int(n.ID) {
-			c.Ratings = append(c.Ratings, 0)
-		}
 		if rate != nil && n.Known {
 			c.Ratings[n.ID] = rate(n)
 		}
-		c.Causes[n.ID] = 0
-		if cause != "" {
+		switch cause, ok := fits(n); {
+		case !n.Known:
+			c.Causes[n.ID] = e.causes.of(gone)
+		case ok:
+			c.Causes[n.ID] = 0
+		default:
 			c.Causes[n.ID] = e.causes.of(cause)
 		}
 	}
@@ -101,4 +104,120 @@ func (e *Engine) rate(c *model.Class) {
 // fits reports whether node n's fixed traits let class c run there.
 func fits(c *model.Class, n *model.Node) bool {
 	return int(n.ID) < len(c.Causes) && c.Causes[n.ID] == 0
+}
+
+// tally is what keeps a class off the nodes, for people to read. It holds while the
+// world's epoch is the same, so that a thousand equal gangs in front of a full
+// cluster cost one pass.
+type tally struct {
+	class *model.Class
+	epoch uint64
+	empty int64 // tasks that would fit on empty nodes
+	total int   // nodes looked at
+	nodes []reason.Tally
+}
+
+// count is a tally in the making, and what each node is counted under.
+type count struct {
+	tally
+	asked           []int // dimensions that the class asks for
+	filtered        []int // by cause
+	short, reserved []int // by dimension
+	alike           resource.Vector
+	each            int64 // tasks that a node like alike holds when it is empty
+}
+
+func (e *Engine) newCount(c *model.Class) *count {
+	return &count{
+		tally: tally{class: c, epoch: e.World.Epoch}, asked: c.Req.Dims(),
+		filtered: make([]int, len(e.causes.words)),
+		short:    make([]int, len(c.Req)), reserved: make([]int, len(c.Req)),
+		each: resource.Vector{}.Times(c.Req),
+	}
+}
+
+// add counts a node that has room for fit tasks.
+func (k *count) add(n *model.Node, fit int32) {
+	if !n.Known {
+		return
+	}
+	k.total++
+	c := k.class
+	if cause := c.Causes[n.ID]; cause != 0 {
+		k.filtered[cause]++
+		return
+	}
+	if !n.Allocatable.Is(k.alike) { // neighbours mostly are
+		k.alike, k.each = n.Allocatable, n.Allocatable.Times(c.Req)
+	}
+	k.empty = resource.Add(k.empty, k.each)
+	if fit > 0 {
+		return
+	}
+	for _, d := range k.asked {
+		switch want, free := c.Req[d], n.Free.At(d); {
+		case want <= free:
+		case want <= resource.Add(free, n.Claimed.At(d)):
+			k.reserved[d]++
+		default:
+			k.short[d]++
+		}
+	}
+}
+
+// keep makes a tally of all nodes of a count.
+func (e *Engine) keep(k *count) *tally {
+	add := func(cause string, nodes int) {
+		if nodes > 0 {
+			k.nodes = append(k.nodes, reason.Tally{Cause: cause, Nodes: nodes})
+		}
+	}
+	for i, nodes := range k.filtered {
+		add(e.causes.words[i], nodes)
+	}
+	for _, d := range k.asked {
+		add("insufficient "+e.World.Resources.Name(d), k.short[d])
+		add(e.World.Resources.Name(d)+" reserved for gangs that waited longer", k.reserved[d])
+	}
+	sortTally(k.nodes)
+	for len(e.tallies) <= int(k.class.ID) {
+		e.tallies = append(e.tallies, tally{})
+	}
+	e.tallies[k.class.ID] = k.tally
+	return &e.tallies[k.class.ID]
+}
+
+// explain says what keeps a class off the nodes.
+func (e *Engine) explain(c *model.Class) *tally {
+	v := e.view(c)
+	if int(c.ID) < len(e.tallies) {
+		if s := &e.tallies[c.ID]; s.class == c && s.epoch == e.World.Epoch {
+			return s
+		}
+	}
+	k := e.newCount(c)
+	for _, n := range e.World.Nodes() {
+		k.add(n, v.fit[n.ID])
+	}
+	return e.keep(k)
+}
+
+func sortTally(tally []reason.Tally) {
+	slices.SortFunc(tally, func(a, b reason.Tally) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Cause, b.Cause))
+	})
+}
+
+// noRoom says why the tasks of a group have no room.
+func (e *Engine) noRoom(gr group) refusal {
+	s, need := e.explain(gr.class), int64(len(gr.tasks))
+	room := e.view(gr.class).room
+	why := reason.Reason{
+		Code: reason.NotEnoughNodes, Role: gr.role, Need: need, Room: room,
+		Empty: s.empty, Total: s.total, Nodes: s.nodes,
+	}
+	if s.empty < need && s.total > 0 {
+		why.Code = reason.NeverFits
+	}
+	return refusal{why: why, wakes: roomWakes | e.tiers.NodeWakes(), short: shortfall{class: gr.class, need: need}}
 }

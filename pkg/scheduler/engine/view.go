@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/model"
-	"github.com/muster-sh/muster/pkg/reason"
-	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // candidate is a node with room for at least one more task of a class, as it was
@@ -50,12 +47,15 @@ func (e *Engine) view(c *model.Class) *view {
 	v := e.views[c.ID]
 	if v == nil || v.class != c || v.at < e.World.Log.Begin() {
 		e.spare()
-		v = &view{class: c}
+		v = fresh(c, v, len(e.World.Nodes()))
 		e.views[c.ID] = v
-		v.fit, v.epoch = make([]int32, len(e.World.Nodes())), make([]uint64, len(e.World.Nodes()))
+		count := e.newCount(c) // the nodes are at hand: one pass serves both
 		for _, n := range e.World.Nodes() {
-			e.look(v, n)
+			v.fit[n.ID], v.epoch[n.ID] = fitting(c, n), n.Epoch
+			v.room += int64(v.fit[n.ID])
+			count.add(n, v.fit[n.ID])
 		}
+		e.keep(count)
 	} else {
 		for _, id := range e.World.Log.Since(v.at) {
 			e.look(v, e.World.Nodes()[id])
@@ -63,6 +63,22 @@ func (e *Engine) view(c *model.Class) *view {
 	}
 	v.at, v.used = e.World.Log.End(), e.looks
 	return v
+}
+
+// fresh is an empty view of so many nodes, in the memory of one that is not needed any more.
+func fresh(c *model.Class, old *view, nodes int) *view {
+	if old == nil {
+		old = &view{}
+	}
+	return &view{class: c, fit: slices.Grow(old.fit[:0], nodes)[:nodes], epoch: slices.Grow(old.epoch[:0], nodes)[:nodes], heap: old.heap[:0]}
+}
+
+// fitting is how many tasks of a class fit on a node.
+func fitting(c *model.Class, n *model.Node) int32 {
+	if !fits(c, n) {
+		return 0
+	}
+	return int32(min(n.Free.Times(c.Req), math.MaxInt32))
 }
 
 // spare drops the view that was not looked at for longest, when there are too many.
@@ -89,10 +105,7 @@ func (e *Engine) look(v *view, n *model.Node) {
 	if v.epoch[n.ID] == n.Epoch {
 		return
 	}
-	var fit int32
-	if fits(v.class, n) {
-		fit = int32(min(n.Free.Times(v.class.Req), math.MaxInt32))
-	}
+	fit := fitting(v.class, n)
 	v.room += int64(fit) - int64(v.fit[n.ID])
 	v.fit[n.ID], v.epoch[n.ID] = fit, n.Epoch
 	if v.heaps && fit > 0 {
@@ -198,88 +211,4 @@ func sink(heap []candidate, i int) {
 		heap[i], heap[best] = heap[best], heap[i]
 		i = best
 	}
-}
-
-// tally is what keeps a class off the nodes, for people to read. It holds while the
-// world's epoch is the same, so that a thousand equal gangs in front of a full
-// cluster cost one pass.
-type tally struct {
-	class *model.Class
-	epoch uint64
-	empty int64 // tasks that would fit on empty nodes
-	total int   // nodes looked at
-	nodes []reason.Tally
-}
-
-// explain says what keeps a class off the nodes.
-func (e *Engine) explain(c *model.Class) *tally {
-	for len(e.tallies) <= int(c.ID) {
-		e.tallies = append(e.tallies, tally{})
-	}
-	s := &e.tallies[c.ID]
-	if s.class == c && s.epoch == e.World.Epoch {
-		return s
-	}
-	*s = tally{class: c, epoch: e.World.Epoch}
-	filtered := make([]int, len(e.causes.words))
-	short, reserved := make([]int, len(c.Req)), make([]int, len(c.Req))
-	var alike resource.Vector  // the room of an empty node, and
-	each := alike.Times(c.Req) // how many tasks it holds
-	for _, n := range e.World.Nodes() {
-		if !n.Known {
-			continue
-		}
-		s.total++
-		if !fits(c, n) {
-			filtered[c.Causes[n.ID]]++
-			continue
-		}
-		if !slices.Equal(n.Allocatable, alike) { // neighbours mostly are
-			alike, each = n.Allocatable, n.Allocatable.Times(c.Req)
-		}
-		s.empty = resource.Add(s.empty, each)
-		for d, want := range c.Req {
-			switch free := n.Free.At(d); {
-			case want <= free:
-			case want <= resource.Add(free, n.Claimed.At(d)):
-				reserved[d]++
-			default:
-				short[d]++
-			}
-		}
-	}
-	add := func(cause string, nodes int) {
-		if nodes > 0 {
-			s.nodes = append(s.nodes, reason.Tally{Cause: cause, Nodes: nodes})
-		}
-	}
-	for i, nodes := range filtered {
-		add(e.causes.words[i], nodes)
-	}
-	for d := range c.Req {
-		add("insufficient "+e.World.Resources.Name(d), short[d])
-		add(e.World.Resources.Name(d)+" reserved for gangs that waited longer", reserved[d])
-	}
-	sortTally(s.nodes)
-	return s
-}
-
-func sortTally(tally []reason.Tally) {
-	slices.SortFunc(tally, func(a, b reason.Tally) int {
-		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Cause, b.Cause))
-	})
-}
-
-// noRoom says why the tasks of a group have no room.
-func (e *Engine) noRoom(gr group) refusal {
-	s, need := e.explain(gr.class), int64(len(gr.tasks))
-	room := e.view(gr.class).room
-	why := reason.Reason{
-		Code: reason.NotEnoughNodes, Role: gr.role, Need: need, Room: room,
-		Empty: s.empty, Total: s.total, Nodes: s.nodes,
-	}
-	if s.empty < need && s.total > 0 {
-		why.Code = reason.NeverFits
-	}
-	return refusal{why: why, wakes: roomWakes | e.tiers.NodeWakes(), short: shortfall{class: gr.class, need: need}}
 }

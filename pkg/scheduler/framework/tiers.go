@@ -243,6 +243,9 @@ func (t *Tiers) FilterNodes(c *model.Class) NodeFilter {
 	for _, p := range t.filters {
 		filters = append(filters, p.FilterNodes(c))
 	}
+	if len(filters) == 1 {
+		return filters[0]
+	}
 	return func(n *model.Node) (string, bool) {
 		for _, fits := range filters {
 			if cause, ok := fits(n); !ok {
