@@ -40,6 +40,7 @@ func (j *judge) renew() string {
 	if err != nil {
 		return err.Error()
 	}
+	defer m.narrow(j.task.Pod)()
 	for _, pt := range j.p.parts {
 		_, s := pt.PreFilter(j.p.kube.ctx, j.state, j.task.Pod, infos)
 		switch {
@@ -83,6 +84,10 @@ func (j *judge) apply(c change) {
 			continue
 		}
 		counts := pt.Name() == spreadName && j.spread != nil
+		if counts && j.spread.anew {
+			j.stale = true
+			continue
+		}
 		if counts {
 			j.spread.before(c.cell.Node())
 		}

@@ -28,15 +28,20 @@ type mirror struct {
 	// changes are the pods that came and went since the cycle began, while noting is on.
 	changes []change
 	noting  bool
+	index   index
+	// narrowed: cells show only some of their pods; see narrow.
+	narrowed bool
 }
 
 // cell is one node.
 type cell struct {
 	*framework.NodeInfo
-	epoch uint64
-	known bool
-	tasks []held
-	wide  []fwk.PodInfo
+	mirror *mirror
+	epoch  uint64
+	known  bool
+	tasks  []held
+	wide   []fwk.PodInfo
+	only   []fwk.PodInfo
 }
 
 // held is a task as it was seen on a node.
@@ -75,7 +80,7 @@ func (m *mirror) follow() {
 		return
 	}
 	for len(m.cells) < len(nodes) {
-		m.cells = append(m.cells, &cell{NodeInfo: framework.NewNodeInfo()})
+		m.cells = append(m.cells, &cell{NodeInfo: framework.NewNodeInfo(), mirror: m})
 		m.infos = nil
 	}
 	if m.at < log.Begin() {
@@ -194,6 +199,7 @@ func (m *mirror) count(c *cell, info *podInfo, by int) {
 			}
 		}
 	}
+	m.index.note(c, info, by)
 	if m.noting {
 		m.changes = append(m.changes, change{c, info, by})
 	}

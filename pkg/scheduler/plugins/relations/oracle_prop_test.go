@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
@@ -130,15 +132,20 @@ func app(t *rapid.T) string { return rapid.SampledFrom([]string{"a", "b"}).Draw(
 
 func key(t *rapid.T) string { return rapid.SampledFrom([]string{zone, host}).Draw(t, "key") }
 
+// others draws whom a pod's terms are about; see selects.
+func others(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"a", "b", "a", "b", "a|b", "b|c", "!a", "?", "*", "-"}).Draw(t, "others")
+}
+
 // drawAsks draws what a pod asks of others.
 func drawAsks(t *rapid.T) []func(*corev1.Pod) {
 	var edits []func(*corev1.Pod)
 	for _, ask := range []func() func(*corev1.Pod){
-		func() func(*corev1.Pod) { return near(app(t), key(t)) },
-		func() func(*corev1.Pod) { return apart(app(t), key(t)) },
-		func() func(*corev1.Pod) { return apart(app(t), key(t)) },
-		func() func(*corev1.Pod) { return spread(app(t), key(t), rapid.Int32Range(1, 2).Draw(t, "skew")) },
-		func() func(*corev1.Pod) { return spread(app(t), key(t), 1) },
+		func() func(*corev1.Pod) { return near(others(t), key(t)) },
+		func() func(*corev1.Pod) { return apart(others(t), key(t)) },
+		func() func(*corev1.Pod) { return apart(others(t), key(t)) },
+		func() func(*corev1.Pod) { return spread(others(t), key(t), rapid.Int32Range(1, 2).Draw(t, "skew")) },
+		func() func(*corev1.Pod) { return spread(others(t), key(t), 1) },
 		func() func(*corev1.Pod) { return port(rapid.Int32Range(1, 2).Draw(t, "port")) },
 	} {
 		if rapid.IntRange(0, 3).Draw(t, "asks") == 0 {
@@ -243,14 +250,16 @@ func placed(w *world) map[*model.Task]bool {
 	return set
 }
 
+func isAbout(term corev1.PodAffinityTerm, p *corev1.Pod) bool {
+	s, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
+	return err == nil && s.Matches(labels.Set(p.Labels))
+}
+
 // check recounts everything that a placed task and all others ask of each other.
 func check(t *rapid.T, w *world, task *model.Task) {
 	together := func(a, b *model.Task, key string) bool {
 		v, ok := a.On.Labels[key]
 		return ok && b.On.Labels[key] == v
-	}
-	is := func(p *corev1.Pod, term corev1.PodAffinityTerm) bool {
-		return p.Labels["app"] == term.LabelSelector.MatchLabels["app"]
 	}
 	a := task.Pod.Spec.Affinity
 	for other := range placed(w) {
@@ -259,7 +268,7 @@ func check(t *rapid.T, w *world, task *model.Task) {
 		}
 		for _, pair := range [][2]*model.Task{{task, other}, {other, task}} {
 			for _, term := range fwk.GetPodAntiAffinityTerms(pair[0].Pod.Spec.Affinity) {
-				if is(pair[1].Pod, term) && together(pair[0], pair[1], term.TopologyKey) {
+				if isAbout(term, pair[1].Pod) && together(pair[0], pair[1], term.TopologyKey) {
 					t.Fatalf("%s keeps %s away, both are in one %s", pair[0].Name, pair[1].Name, term.TopologyKey)
 				}
 			}
@@ -274,9 +283,9 @@ func check(t *rapid.T, w *world, task *model.Task) {
 	}
 	for _, term := range fwk.GetPodAffinityTerms(a) {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(placed(w))), func(o *model.Task) bool {
-			return is(o.Pod, term) && together(task, o, term.TopologyKey)
+			return isAbout(term, o.Pod) && together(task, o, term.TopologyKey)
 		}) {
-			t.Fatalf("%s is not near any %s", task.Name, term.LabelSelector.MatchLabels["app"])
+			t.Fatalf("%s is not near any %s", task.Name, metav1.FormatLabelSelector(term.LabelSelector))
 		}
 	}
 }

@@ -24,6 +24,9 @@ type spread struct {
 	pods  []tally         // matching pods by value of the key, per constraint; the counts are the plugin's own
 	least []reflect.Value // where the plugin reads the minimum, per constraint
 	was   []int
+	// anew: a constraint selects pods of any label. The plugin counts none for it at
+	// first, but each that comes; so it has to count from the beginning each time.
+	anew bool
 }
 
 // newSpread returns nil when the plugin has no state for the pod.
@@ -41,6 +44,8 @@ func newSpread(state fwk.CycleState, p *corev1.Pod) *spread {
 	for _, c := range p.Spec.TopologySpreadConstraints {
 		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
 			s.keys = append(s.keys, c.TopologyKey)
+			l := c.LabelSelector
+			s.anew = s.anew || l != nil && len(l.MatchLabels)+len(l.MatchExpressions) == 0
 		}
 	}
 	paths := fields.FieldByName("CriticalPaths")

@@ -2,6 +2,7 @@ package relations_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,7 +121,24 @@ func (w *world) put(j framework.Judge, t *model.Task, n *model.Node) {
 	j.Placed(t, n)
 }
 
+// selects selects pods by app: "a", "a|b" for one of several, "!a" for others, "?"
+// for any, "*" for all pods, and "-" for none.
 func selects(app string) *metav1.LabelSelector {
+	by := func(op metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: op, Values: values}}}
+	}
+	switch {
+	case app == "-":
+		return nil
+	case app == "*":
+		return &metav1.LabelSelector{}
+	case app == "?":
+		return by(metav1.LabelSelectorOpExists)
+	case app[0] == '!':
+		return by(metav1.LabelSelectorOpNotIn, app[1:])
+	case strings.Contains(app, "|"):
+		return by(metav1.LabelSelectorOpIn, strings.Split(app, "|")...)
+	}
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
 }
 
