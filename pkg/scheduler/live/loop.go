@@ -47,10 +47,9 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		if !pause(ctx, cycleGap-time.Since(begin)) {
 			return nil
 		}
+		began := begin
 		begin = time.Now()
-		if wall := begin.Round(0); wall.After(now) {
-			now = wall // a clock that is set back stands still for the engine
-		}
+		now = later(now, begin.Sub(began), begin.Round(0))
 		events := s.mailbox.take()
 		s.engine.Apply(events...)
 		report := s.engine.Run(now)
@@ -63,9 +62,19 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		snapshot.CycleSeconds += time.Since(begin).Seconds()
 		s.publish(snapshot)
 		if next, ok := s.engine.Next(); ok {
-			timer.Reset(max(time.Until(next), 0))
+			timer.Reset(max(next.Sub(now)-time.Since(begin), 0))
 		}
 	}
+}
+
+// later is the engine's time, some time after now. It follows the clock forwards.
+// When that is set back, it goes on by the time that passed: what is to happen in a
+// second does, whatever the clock says.
+func later(now time.Time, passed time.Duration, clock time.Time) time.Time {
+	if next := now.Add(passed); !now.IsZero() && next.After(clock) {
+		return next
+	}
+	return clock
 }
 
 // cycleGap is the least time from the start of a cycle to that of the next. A

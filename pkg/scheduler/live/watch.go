@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -34,8 +35,13 @@ func (s *Scheduler) watch(ctx context.Context) error {
 	}
 	for i, obj := range kinds {
 		seen, err := informers[i].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { s.tell(ctx, o, false) },
-			UpdateFunc: func(_, o any) { s.tell(ctx, o, false) },
+			AddFunc: func(o any) { s.tell(ctx, o, false) },
+			UpdateFunc: func(old, o any) {
+				if replaced(old, o) {
+					s.tell(ctx, old, true)
+				}
+				s.tell(ctx, o, false)
+			},
 			DeleteFunc: func(o any) { s.tell(ctx, o, true) },
 		})
 		if err != nil {
@@ -46,6 +52,14 @@ func (s *Scheduler) watch(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// replaced reports whether an update is of one object by another of its name: what
+// was deleted and made anew while a watch was broken comes so.
+func replaced(old, o any) bool {
+	a, errA := meta.Accessor(old)
+	b, errB := meta.Accessor(o)
+	return errA == nil && errB == nil && a.GetUID() != b.GetUID()
 }
 
 // tell turns one watch event into engine events.
