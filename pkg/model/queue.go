@@ -1,9 +1,7 @@
 package model
 
 import (
-	"maps"
 	"reflect"
-	"slices"
 
 	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -27,11 +25,6 @@ func (w *World) SetQueue(s QueueSpec) {
 		return // our own status came back
 	}
 	w.update(q, s, true)
-	for _, name := range slices.Sorted(maps.Keys(w.queuesByName)) {
-		if child := w.queuesByName[name]; child.Parent == q.Name {
-			w.attach(child)
-		}
-	}
 }
 
 // DropQueue forgets a queue. What runs in it stays charged.
@@ -44,6 +37,8 @@ func (w *World) DropQueue(name string) {
 func (w *World) update(q *Queue, s QueueSpec, known bool) {
 	q.QueueSpec, q.Known = s, known
 	w.attach(q)
+	for w.attachStrays() {
+	}
 	w.Happened |= QueueChanged | QueueRoom
 }
 
@@ -53,13 +48,30 @@ func (w *World) Queues() []*Queue { return w.queues }
 // QueueNamed returns the queue with that name, nil when none was heard of.
 func (w *World) QueueNamed(name string) *Queue { return w.queuesByName[name] }
 
-func (w *World) attach(q *Queue) {
-	parent := quota.None
+// parentOf is the queue that q names as its parent, None when there is none of that name.
+func (w *World) parentOf(q *Queue) quota.ID {
 	if p := w.queuesByName[q.Parent]; p != nil {
-		parent = p.ID
+		return p.ID
 	}
-	// A circle is refused here and stays open at one end; the engine lets nothing run in it.
-	w.Quota.Set(q.ID, parent, quota.Terms{
+	return quota.None
+}
+
+// attachStrays puts queues that are not below the parent they name in their place:
+// the parent came later, or a circle was opened. It reports whether any moved.
+func (w *World) attachStrays() bool {
+	moved := false
+	for _, q := range w.queues {
+		if w.Quota.Parent(q.ID) != w.parentOf(q) {
+			moved = w.attach(q) || moved
+		}
+	}
+	return moved
+}
+
+// attach reports false for a queue that would close a circle. It is left where it
+// is then, and the engine lets nothing run in the circle.
+func (w *World) attach(q *Queue) bool {
+	return w.Quota.Set(q.ID, w.parentOf(q), quota.Terms{
 		Weight:     int64(q.Weight),
 		Guarantee:  w.Resources.Vector(q.Guarantee),
 		Deserved:   quota.LimitOf(&w.Resources, q.Deserved),
