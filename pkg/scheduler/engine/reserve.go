@@ -22,10 +22,11 @@ func (c *Cycle) reserve(en *entry, no refusal, claims []model.Claim) {
 		return // room alone would not help
 	}
 	if !stands(claims, no.groups) {
-		if claims != nil {
-			c.World.Happened |= model.NodeRoom // what it does not claim any more
+		others := e.claims(no.groups)
+		if claims != nil && !slices.EqualFunc(claims, others, alike) {
+			c.World.Happened |= model.NodeRoom | model.QueueRoom // what it does not claim any more
 		}
-		claims = e.claims(no.groups)
+		claims = others
 	}
 	e.setAside(g, claims)
 }
@@ -41,6 +42,11 @@ func (c *Cycle) remind(en *entry) bool {
 	return ok
 }
 
+// alike reports whether two claims set the same aside.
+func alike(a, b model.Claim) bool {
+	return a.Node == b.Node && a.N == b.N && slices.Equal(a.Req, b.Req)
+}
+
 // stands reports whether claims are still good for what a gang needs.
 func stands(claims []model.Claim, groups []group) bool {
 	var need, have int64
@@ -48,7 +54,7 @@ func stands(claims []model.Claim, groups []group) bool {
 		need += int64(len(gr.tasks))
 	}
 	for _, claim := range claims {
-		if !claim.Node.Known || claim.Node.Unschedulable {
+		if !slices.ContainsFunc(groups, func(gr group) bool { return gr.class.Req.Is(claim.Req) && fits(gr.class, claim.Node) }) {
 			return false
 		}
 		have += claim.N

@@ -162,6 +162,8 @@ func (e *Engine) placeRest(g *model.Gang, yields func() bool) (no refusal, yield
 		if again.wakes != 0 {
 			if no.wakes == 0 {
 				no = again
+			} else {
+				no.short = shortfall{} // what is short for one need not be for the other
 			}
 			no.wakes |= again.wakes
 		}
@@ -199,5 +201,10 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 	if over := e.World.Quota.Exceeded(g.Queue.ID, gr.class.Req, e.total, false); over != nil {
 		return e.overLimit(over, gr.class.Req), false
 	}
-	return e.noRoom(group{class: gr.class, role: gr.role, kind: gr.kind, tasks: left}), false
+	no = e.noRoom(group{class: gr.class, role: gr.role, kind: gr.kind, tasks: left})
+	no.short.need = 1 // each is worth an attempt by itself
+	if no.why.Empty > 0 {
+		no.why.Code = reason.NotEnoughNodes
+	}
+	return no, false
 }

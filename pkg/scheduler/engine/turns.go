@@ -34,17 +34,7 @@ func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn
 			c.join(en)
 		}
 	}
-	for _, en := range c.waiting {
-		if en.gang.Known && !en.gang.Broken() && wants(en.gang) {
-			l := c.lane(en.gang.Queue)
-			l.gangs = append(l.gangs, en)
-		}
-	}
-	c.standBehind()
-	for _, l := range c.lanes {
-		slices.SortFunc(l.gangs, c.engine.before)
-		l.ask()
-	}
+	c.fill(wants)
 	for {
 		l := c.next()
 		if l == nil {
@@ -52,6 +42,9 @@ func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn
 		}
 		en := l.gangs[0]
 		l.gangs = l.gangs[1:]
+		if !en.awake && en.why.Code == reason.BehindHead && wants(en.gang) {
+			c.rouse(en) // the order has changed: nobody is before it any more
+		}
 		turn := Refused
 		if en.awake {
 			c.serving = l
@@ -64,6 +57,21 @@ func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn
 		case turn == Refused && l.queue.Strict:
 			c.block(l, en)
 		}
+		l.ask()
+	}
+}
+
+// fill puts the gangs that want a turn in the lanes of their queues.
+func (c *Cycle) fill(wants func(*model.Gang) bool) {
+	for _, en := range c.waiting {
+		if en.gang.Known && !en.gang.Broken() && wants(en.gang) {
+			l := c.lane(en.gang.Queue)
+			l.gangs = append(l.gangs, en)
+		}
+	}
+	c.standBehind()
+	for _, l := range c.lanes {
+		slices.SortFunc(l.gangs, c.engine.before)
 		l.ask()
 	}
 }
@@ -165,6 +173,13 @@ func (c *Cycle) standBehind() {
 			}
 		}
 	}
+}
+
+// rouse makes a gang that sleeps be tried in this cycle.
+func (c *Cycle) rouse(en *entry) {
+	en.awake = true
+	c.waiting = append(c.waiting, en)
+	c.engine.parked = slices.DeleteFunc(c.engine.parked, func(p *entry) bool { return p == en })
 }
 
 // block tells all that stand in a lane behind head that they wait for it.

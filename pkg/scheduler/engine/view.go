@@ -60,6 +60,9 @@ func (e *Engine) view(c *model.Class) *view {
 		for _, id := range e.World.Log.Since(v.at) {
 			e.look(v, e.World.Nodes()[id])
 		}
+		if len(v.heap) > 2*len(e.World.Nodes())+64 {
+			v.heaps, v.heap = false, v.heap[:0] // mostly former epochs
+		}
 	}
 	v.at, v.used = e.World.Log.End(), e.looks
 	return v
@@ -116,7 +119,7 @@ func (e *Engine) look(v *view, n *model.Node) {
 
 // best returns the best candidate of a view; false when there is none.
 func (e *Engine) best(v *view) (*model.Node, bool) {
-	if !v.heaps || len(v.heap) > 2*len(e.World.Nodes())+64 {
+	if !v.heaps {
 		e.heap(v)
 	}
 	for len(v.heap) > 0 {

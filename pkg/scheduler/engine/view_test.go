@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// TestAViewStaysSmall has pods come and go on nodes while a gang waits whose class
+// was placed before.
+func TestAViewStaysSmall(t *testing.T) {
+	e, err := New(Config{Actions: []Action{placing{}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gpus := resource.ListOf(map[string]int64{"gpu": 8})
+	task := func(uid, gang, node string) TaskSet {
+		shape := model.Shape{Key: "1", Requests: resource.ListOf(map[string]int64{"gpu": 1})}
+		return TaskSet{Task: model.TaskSpec{UID: uid, Name: uid, Gang: gang, Ours: gang != "", Node: node, Shape: shape}}
+	}
+	e.Apply(QueueSet{Queue: model.QueueSpec{Name: "q"}})
+	for i := range 10 {
+		e.Apply(NodeSet{Node: model.NodeSpec{Name: fmt.Sprint("n", i), Allocatable: gpus}})
+	}
+	e.Apply(GangSet{Gang: model.GangSpec{Key: "a", UID: "a", Queue: "q", Min: 1}}, task("a", "a", ""),
+		GangSet{Gang: model.GangSpec{Key: "b", UID: "b", Queue: "q", Min: 100}})
+	now := time.Unix(1000, 0)
+	e.Run(now)
+	for i := range 100 {
+		e.Apply(task(fmt.Sprint("b", i), "b", ""))
+	}
+	for i := range 5000 {
+		e.Apply(task("x", "", fmt.Sprint("n", i%10)), TaskGone{UID: "x"})
+		e.Run(now)
+	}
+	for _, v := range e.views {
+		if len(v.heap) > 200 {
+			t.Errorf("a view of 10 nodes holds %d candidates", len(v.heap))
+		}
+	}
+}
+
+type placing struct{}
+
+func (placing) Name() string { return "placing" }
+func (placing) Run(c *Cycle) { c.Serve(c.Placeable, c.Place) }
