@@ -70,7 +70,7 @@ func (g *Gang) Whole() bool {
 			return false
 		}
 	}
-	return g.wholeParts()
+	return g.parted(func(p Part) int32 { return p.Held })
 }
 
 // Stuck returns the first task whose binding was refused, nil when there is none, and how many there are.

@@ -35,7 +35,10 @@ func (w *World) SetNode(s NodeSpec) (node *Node, traits bool) {
 	n := w.node(s.Name)
 	allocatable := w.Resources.Vector(s.Allocatable)
 	traits = !n.Known || n.Unschedulable != s.Unschedulable || !maps.Equal(n.Labels, s.Labels) ||
-		!slices.EqualFunc(n.Taints, s.Taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
+		!slices.EqualFunc(n.Taints, s.Taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value }) ||
+		!slices.EqualFunc(images(n.Object), images(s.Object), func(a, b corev1.ContainerImage) bool {
+			return a.SizeBytes == b.SizeBytes && slices.Equal(a.Names, b.Names)
+		})
 	n.Object = s.Object
 	if !traits && equal(n.Allocatable, allocatable) {
 		return n, false
@@ -53,6 +56,14 @@ func (w *World) SetNode(s NodeSpec) (node *Node, traits bool) {
 	}
 	w.tick(n)
 	return n, traits
+}
+
+// images are those that a node has; none when its object was not told.
+func images(n *corev1.Node) []corev1.ContainerImage {
+	if n == nil {
+		return nil
+	}
+	return n.Status.Images
 }
 
 // DropNode forgets a node's room. Tasks on it stay charged to it, in case it

@@ -16,6 +16,7 @@ type Part struct {
 	Tasks  []*Task
 	Held   int32 // tasks that have a node or did their work
 	Alive  int32 // tasks that could still count
+	Bound  int32 // of Held: those that the API server knows to have a node, or that did their work
 }
 
 // Parts divides a gang's tasks into sub-groups, in order of policy and of first
@@ -43,6 +44,9 @@ func (g *Gang) Parts() []Part {
 			p.Alive++
 			if t.Bucket == Assumed || t.Bucket == Bound || t.Bucket == Over {
 				p.Held++
+				if t.Bucket != Assumed {
+					p.Bound++
+				}
 			}
 		}
 	}
@@ -59,14 +63,27 @@ func (g *Gang) policyOf(t *Task) int {
 	return -1
 }
 
-// whole reports whether enough sub-groups of each policy have all their tasks.
-func (g *Gang) wholeParts() bool {
+// Confirmed reports whether the API server knows of a gang's minimum, in all, of
+// every role and in sub-groups, as bound or done.
+func (g *Gang) Confirmed() bool {
+	for i := range g.Roles {
+		if r := &g.Roles[i]; r.Bound+r.Succeeded < r.Min {
+			return false
+		}
+	}
+	done := g.Counts.Bound + g.Counts.Succeeded
+	return done > 0 && done >= g.Min && g.parted(func(p Part) int32 { return p.Bound })
+}
+
+// parted reports whether enough sub-groups of each policy have all their tasks, by
+// how many tasks of one count.
+func (g *Gang) parted(count func(Part) int32) bool {
 	if len(g.SubGroups) == 0 {
 		return true
 	}
 	complete := make([]int32, len(g.SubGroups))
 	for _, p := range g.Parts() {
-		if p.Held >= g.SubGroups[p.Policy].Size {
+		if count(p) >= g.SubGroups[p.Policy].Size {
 			complete[p.Policy]++
 		}
 	}

@@ -19,6 +19,10 @@ type Action interface {
 	Run(c *Cycle)
 }
 
+// Admits marks an action that tells gangs to go ahead whose tasks do not exist yet.
+// Where there is none, all are told so at once.
+type Admits interface{ Admits() }
+
 // Config says how an Engine decides.
 type Config struct {
 	Actions []Action         // run in this order
@@ -42,6 +46,14 @@ func (c *Config) scored(n int) int {
 		return n
 	}
 	return max(100, (n*c.NodesToScorePercent+99)/100)
+}
+
+// admits reports whether an action tells gangs to go ahead.
+func (c *Config) admits() bool {
+	return slices.ContainsFunc(c.Actions, func(a Action) bool {
+		_, ok := a.(Admits)
+		return ok
+	})
 }
 
 // PluginConfig names a plugin, its arguments and what is not taken from it.

@@ -52,11 +52,22 @@ func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 		return turn
 	}
 	e.promise(en, c.Now)
-	en.phase = model.Inqueue
+	en.phase, en.impatient = model.Inqueue, false
 	c.engine.await(en)
 	c.change(en)
 	c.content(en)
 	return Done
+}
+
+// admitAll tells all gangs to go ahead that wait for it.
+func (c *Cycle) admitAll() {
+	for _, en := range c.waiting {
+		if en.gang.Known && en.awaited() {
+			en.phase, en.impatient = model.Inqueue, false
+			c.engine.await(en)
+			c.change(en)
+		}
+	}
 }
 
 // Place gives a gang what it needs next: its minimum, whole or not at all; and of

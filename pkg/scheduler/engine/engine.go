@@ -86,6 +86,9 @@ func (e *Engine) Run(now time.Time) Report {
 	e.tiers.Begin(e.World, now)
 	c.notice()
 	c.waiting = e.wake(now)
+	if !e.config.admits() {
+		c.admitAll()
+	}
 	for _, a := range e.config.Actions {
 		a.Run(c)
 	}

@@ -54,7 +54,7 @@ func phaseOf(g *model.Gang, was model.Phase) model.Phase {
 		return model.Completed
 	case over:
 		return model.GangLost
-	case confirmed(g):
+	case g.Confirmed():
 		return model.Running
 	case was == model.Running || was == model.Unknown:
 		return model.Unknown
@@ -67,17 +67,6 @@ func phaseOf(g *model.Gang, was model.Phase) model.Phase {
 
 // ended reports whether a phase is one that a gang only leaves when new tasks come.
 func ended(p model.Phase) bool { return p == model.Completed || p == model.GangLost }
-
-// confirmed reports whether the API server knows of a gang's minimum as bound or done.
-func confirmed(g *model.Gang) bool {
-	for i := range g.Roles {
-		if r := &g.Roles[i]; r.Bound+r.Succeeded < r.Min {
-			return false
-		}
-	}
-	done := g.Counts.Bound + g.Counts.Succeeded
-	return done > 0 && done >= g.Min
-}
 
 // overLimit words the ceilings that need more would break.
 func (e *Engine) overLimit(over []quota.Over, need resource.Vector) refusal {

@@ -205,6 +205,9 @@ func (c *Cycle) Overtake(visit func(*model.Gang) Turn) {
 	c.overtaking = true
 	defer func() { c.overtaking = false }()
 	for _, en := range behind {
+		if en.awaited() {
+			continue // its turn comes with those that wait to be told to go ahead
+		}
 		turn := More
 		for turn == More {
 			turn = visit(en.gang)

@@ -43,6 +43,21 @@ func TestAViewStaysSmall(t *testing.T) {
 	}
 }
 
+// TestWithoutEnqueueAllAreToldToGoAhead: some operators make no pods before.
+func TestWithoutEnqueueAllAreToldToGoAhead(t *testing.T) {
+	e, err := New(Config{Actions: []Action{placing{}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Apply(QueueSet{Queue: model.QueueSpec{Name: "q"}}, GangSet{Gang: model.GangSpec{Key: "g", UID: "g", Queue: "q", Min: 1}})
+	for _, d := range e.Run(time.Unix(1000, 0)).Decisions {
+		if s, ok := d.(Status); ok && s.Phase == model.Inqueue {
+			return
+		}
+	}
+	t.Error("the gang is not told to go ahead")
+}
+
 type placing struct{}
 
 func (placing) Name() string { return "placing" }

@@ -224,6 +224,9 @@ func TestWhatAGangAsksThatCanNotBeCheckedIsSaid(t *testing.T) {
 	}{
 		"a hard topology": {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{Mode: "hard"}}, "spec.networkTopology"},
 		"hard by default": {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{}}, "spec.networkTopology"},
+		"a sub-group's": {schedulingv1beta1.PodGroupSpec{SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{
+			{Name: "s", NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{Mode: "hard"}},
+		}}, "spec.subGroupPolicy[s].networkTopology"},
 		"a soft one":      {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{Mode: "soft"}}, ""},
 		"rules for parts": {schedulingv1beta1.PodGroupSpec{SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{{Name: "a"}}}, ""},
 	}

@@ -28,10 +28,11 @@ func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
 	if g.Queue == "" {
 		g.Queue = schedulingv1beta1.DefaultQueue
 	}
-	if t := pg.Spec.NetworkTopology; t != nil && t.Mode != schedulingv1beta1.SoftNetworkTopologyMode {
-		g.Problem = unchecked("spec.networkTopology", "use mode: soft")
-	}
+	g.Problem = topology("spec.networkTopology", pg.Spec.NetworkTopology)
 	for _, p := range pg.Spec.SubGroupPolicy {
+		if bad := topology("spec.subGroupPolicy["+p.Name+"].networkTopology", p.NetworkTopology); bad != nil {
+			g.Problem = bad
+		}
 		g.SubGroups = append(g.SubGroups, subGroup(p))
 		if _, err := metav1.LabelSelectorAsSelector(p.LabelSelector); err != nil {
 			g.Problem = &reason.Reason{Code: reason.Invalid, Field: "spec.subGroupPolicy[" + p.Name + "].labelSelector", Value: err.Error(), Remedy: "correct it"}
@@ -54,6 +55,14 @@ func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
 		g.RoleMin = append(g.RoleMin, model.RoleMin{Role: role, Min: least})
 	}
 	return g
+}
+
+// topology is the reason of a bound that must hold, nil for one that need not.
+func topology(field string, t *schedulingv1beta1.NetworkTopologySpec) *reason.Reason {
+	if t == nil || t.Mode == schedulingv1beta1.SoftNetworkTopologyMode {
+		return nil
+	}
+	return unchecked(field, "use mode: soft")
 }
 
 func subGroup(p schedulingv1beta1.SubGroupPolicySpec) model.SubGroup {

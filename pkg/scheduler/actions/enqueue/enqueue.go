@@ -9,11 +9,17 @@ const Name = "enqueue"
 
 type action struct{}
 
-var _ engine.Action = action{}
+var (
+	_ engine.Action = action{}
+	_ engine.Admits = action{}
+)
 
 // New makes the action.
 func New() engine.Action { return action{} }
 
 func (action) Name() string { return Name }
+
+// Admits says what it is for.
+func (action) Admits() {}
 
 func (action) Run(c *engine.Cycle) { c.Serve(c.Awaited, c.Admit) }
