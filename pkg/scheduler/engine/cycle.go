@@ -77,10 +77,16 @@ func (c *Cycle) Place(g *model.Gang) (turn Turn) {
 	mark := c.World.Mark()
 	defer c.quarantine(en, mark, &turn)
 	if lacks(g) && !nothingToDo(g) && !c.over(en) && !en.impatient {
-		e.timers[en] = c.Now.Add(e.config.PatienceFor)
+		if _, waited := e.timers[en]; !waited || g.Counts.Alive() > en.most {
+			e.timers[en] = c.Now.Add(e.config.PatienceFor)
+		}
+		en.most = max(en.most, g.Counts.Alive())
 		return c.content(en)
 	}
 	e.unpromise(en)
+	if !lacks(g) {
+		en.most = 0
+	}
 	if t, n := g.Stuck(); n > 0 {
 		return c.refuse(en, reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}, model.GangChanged)
 	}

@@ -31,6 +31,7 @@ type entry struct {
 	notBefore time.Time
 	// impatient is set when no further task came for too long; see Config.PatienceFor.
 	impatient bool
+	most      int32 // tasks that it had at once while it was waited for
 }
 
 // takeChanged brings the entries up to date with the gangs that events touched, and returns those.
@@ -53,7 +54,9 @@ func (e *Engine) takeChanged() []*entry {
 			en.phase, en.why, en.last = g.Phase, nil, Status{}
 		}
 		en.wakes |= model.GangChanged
-		en.impatient = false
+		if !lacks(g) || g.Counts.Alive() > en.most {
+			en.impatient = false // a pod that is made anew time and again is no sign of life
+		}
 		e.await(en)
 		changed = append(changed, en)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
@@ -62,3 +63,28 @@ type placing struct{}
 
 func (placing) Name() string { return "placing" }
 func (placing) Run(c *Cycle) { c.Serve(c.Placeable, c.Place) }
+
+// TestAGangOfWhichAPodIsMadeAnewTimeAndAgainHearsWhatItLacks, though it changes all the time.
+func TestAGangOfWhichAPodIsMadeAnewTimeAndAgainHearsWhatItLacks(t *testing.T) {
+	e, err := New(Config{Actions: []Action{placing{}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := func(i int) TaskSet {
+		uid := fmt.Sprint("g", i)
+		return TaskSet{Task: model.TaskSpec{UID: uid, Name: uid, Gang: "g", Ours: true, Shape: model.Shape{Key: "1"}}}
+	}
+	now := time.Unix(1000, 0)
+	e.Apply(NodeSet{Node: model.NodeSpec{Name: "n"}}, QueueSet{Queue: model.QueueSpec{Name: "q"}},
+		GangSet{Gang: model.GangSpec{Key: "g", UID: "g", Queue: "q", Min: 3, Phase: model.Inqueue}}, task(0), task(1))
+	for i := range 40 {
+		e.Apply(TaskGone{UID: fmt.Sprint("g", i+1)}, task(i+2))
+		for _, d := range e.Run(now).Decisions {
+			if no, ok := d.(Refuse); ok && no.Why.Code == reason.NotEnoughTasks {
+				return
+			}
+		}
+		now = now.Add(500 * time.Millisecond)
+	}
+	t.Error("in 20 s it hears nothing")
+}

@@ -21,7 +21,12 @@ const (
 
 // readConf reads a configuration file of bounded size.
 func readConf(path string) ([]byte, error) {
-	f, err := os.Open(filepath.Clean(path))
+	path = filepath.Clean(path)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("configuration: %s is no regular file (%s); give a file", path, info.Mode().Type())
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w; write it, or correct --scheduler-conf", err)
 	}

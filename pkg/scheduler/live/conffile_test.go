@@ -118,3 +118,9 @@ func TestOfSeveralUpdatesTheLatestCounts(t *testing.T) {
 		t.Errorf("update %d is left, want the last", got)
 	}
 }
+
+func TestWhatIsNoFileIsRefused(t *testing.T) {
+	if _, err := readConf(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -103,8 +103,8 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	if len(o.SchedulerNames) == 0 {
 		o.SchedulerNames = []string{"volcano"}
 	}
-	if o.BindWorkers < 0 {
-		return nil, fmt.Errorf("bind workers: %d is negative", o.BindWorkers)
+	if o.BindWorkers < 0 || o.BindWorkers > mostBindWorkers {
+		return nil, fmt.Errorf("bind workers: %d; give 1 to %d, or 0 for the default", o.BindWorkers, mostBindWorkers)
 	}
 	if o.BindWorkers == 0 {
 		o.BindWorkers = 64
@@ -160,6 +160,9 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s.announcer = newAnnouncer(s)
 	return s, nil
 }
+
+// mostBindWorkers is more than any API server takes at once.
+const mostBindWorkers = 4096
 
 // component is who says so in events.
 const component = "muster"

@@ -43,11 +43,20 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 		}
 	}
 	for _, name := range r.Under("binpack.") {
-		if name != "weight" && name != "resources" && !strings.HasPrefix(name, "resources.") {
+		if isResource(name) {
 			p.named[env.Dim(name)] = r.Int("binpack."+name, 1, 0)
 		}
 	}
 	return p, r.Err()
+}
+
+// isResource reports whether a word is the name of a resource, and no misspelt argument.
+func isResource(name string) bool {
+	switch name {
+	case resource.CPU, resource.Memory, "ephemeral-storage":
+		return true
+	}
+	return strings.HasPrefix(name, "hugepages-") || strings.Contains(name, "/") && !strings.HasPrefix(name, "resources.")
 }
 
 func (*plugin) Name() string { return Name }
