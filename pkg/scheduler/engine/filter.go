@@ -136,8 +136,9 @@ func (e *Engine) newCount(c *model.Class) *count {
 	}
 }
 
-// add counts a node that has room for fit tasks.
-func (k *count) add(n *model.Node, fit int32) {
+// add counts a node as a view sees it. A node that is only spoken of may be unknown
+// to the view.
+func (k *count) add(n *model.Node, v *view) {
 	if !n.Known {
 		return
 	}
@@ -151,7 +152,7 @@ func (k *count) add(n *model.Node, fit int32) {
 		k.alike, k.each = n.Allocatable, n.Allocatable.Times(c.Req)
 	}
 	k.empty = resource.Add(k.empty, k.each)
-	if fit > 0 {
+	if v.fit[n.ID] > 0 {
 		return
 	}
 	for _, d := range k.asked {
@@ -197,7 +198,7 @@ func (e *Engine) explain(c *model.Class) *tally {
 	}
 	k := e.newCount(c)
 	for _, n := range e.World.Nodes() {
-		k.add(n, v.fit[n.ID])
+		k.add(n, v)
 	}
 	return e.keep(k)
 }

@@ -53,7 +53,7 @@ func (e *Engine) view(c *model.Class) *view {
 		for _, n := range e.World.Nodes() {
 			v.fit[n.ID], v.epoch[n.ID] = fitting(c, n), n.Epoch
 			v.room += int64(v.fit[n.ID])
-			count.add(n, v.fit[n.ID])
+			count.add(n, v)
 		}
 		e.keep(count)
 	} else {

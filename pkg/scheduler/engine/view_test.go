@@ -59,6 +59,34 @@ func TestWithoutEnqueueAllAreToldToGoAhead(t *testing.T) {
 	t.Error("the gang is not told to go ahead")
 }
 
+// TestARefusalStandsNodesThatAreOnlySpokenOf: an ended pod names a node that nobody
+// was told of, after the class was looked at.
+func TestARefusalStandsNodesThatAreOnlySpokenOf(t *testing.T) {
+	e, err := New(Config{Actions: []Action{placing{}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := func(uid, gang string) TaskSet {
+		shape := model.Shape{Key: "9", Requests: resource.ListOf(map[string]int64{"gpu": 9})}
+		return TaskSet{Task: model.TaskSpec{UID: uid, Name: uid, Gang: gang, Ours: true, Shape: shape}}
+	}
+	e.Apply(QueueSet{Queue: model.QueueSpec{Name: "q"}},
+		NodeSet{Node: model.NodeSpec{Name: "n", Allocatable: resource.ListOf(map[string]int64{"gpu": 8})}},
+		GangSet{Gang: model.GangSpec{Key: "a", UID: "a", Queue: "q", Min: 1}}, task("a0", "a"))
+	now := time.Unix(1000, 0)
+	e.Run(now)
+	ended := task("x", "")
+	ended.Task.Node, ended.Task.Ended, ended.Task.Ours = "lost", model.Succeeded, false
+	running := model.TaskSpec{UID: "r", Name: "r", Node: "n", Shape: model.Shape{Key: "1", Requests: resource.ListOf(map[string]int64{"gpu": 1})}}
+	e.Apply(ended, TaskSet{Task: running}, GangSet{Gang: model.GangSpec{Key: "b", UID: "b", Queue: "q", Min: 1}}, task("b0", "b"))
+	for _, d := range e.Run(now).Decisions {
+		if no, ok := d.(Refuse); ok && no.Gang == "b" && no.Why.Code == reason.NeverFits {
+			return
+		}
+	}
+	t.Error("b is not told that it never fits")
+}
+
 type placing struct{}
 
 func (placing) Name() string { return "placing" }
