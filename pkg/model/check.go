@@ -90,7 +90,7 @@ func (w *World) checkClaims(free []resource.Vector, own *quota.Tree) {
 func (w *World) checkQueues(own *quota.Tree) []error {
 	var errs []error
 	for _, q := range w.queues {
-		if parent := w.parentOf(q); w.Quota.Parent(q.ID) != parent && !w.below(parent, q.ID) {
+		if parent := w.parentOf(q); w.Quota.Parent(q.ID) != parent && !w.Quota.Within(parent, q.ID) {
 			errs = append(errs, fmt.Errorf("queue %s: it is not below %q, though that closes no circle", q.Name, q.Parent))
 		}
 		if used, want := w.Quota.Used(q.ID), own.Used(q.ID); !equal(used, want) {
@@ -104,14 +104,6 @@ func (w *World) checkQueues(own *quota.Tree) []error {
 		}
 	}
 	return errs
-}
-
-// below reports whether a queue is top or below it.
-func (w *World) below(id, top quota.ID) bool {
-	for id != quota.None && id != top {
-		id = w.Quota.Parent(id)
-	}
-	return id == top
 }
 
 func (w *World) checkGangs() []error {

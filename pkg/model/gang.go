@@ -51,6 +51,9 @@ type Counts struct {
 // Held is how many tasks count towards a minimum: those that have a node or did their work.
 func (c Counts) Held() int32 { return c.Placed + c.Succeeded }
 
+// Confirmed is how many the API server knows to have a node, or that did their work.
+func (c Counts) Confirmed() int32 { return c.Bound + c.Succeeded }
+
 // Alive is how many tasks could still count towards a minimum.
 func (c Counts) Alive() int32 { return c.Held() + c.Waiting + c.Gated }
 
@@ -62,15 +65,26 @@ func (c Counts) All() int32 { return c.Alive() + c.Releasing + c.Failed }
 
 // Whole reports whether a gang has its minimum, in all and of every role.
 func (g *Gang) Whole() bool {
-	if g.Counts.Held() < g.Min {
+	return g.meets(Counts.Held, func(p Part) int32 { return p.Held })
+}
+
+// Confirmed reports whether the API server knows of a gang's minimum, in all, of
+// every role and in sub-groups, as bound or done; of one without a minimum, of any task.
+func (g *Gang) Confirmed() bool {
+	return g.Counts.Confirmed() > 0 && g.meets(Counts.Confirmed, func(p Part) int32 { return p.Confirmed })
+}
+
+// meets reports whether a gang has its minimum by a way to count tasks.
+func (g *Gang) meets(count func(Counts) int32, parts func(Part) int32) bool {
+	if count(g.Counts) < g.Min {
 		return false
 	}
 	for i := range g.Roles {
-		if g.Roles[i].Held() < g.Roles[i].Min {
+		if r := &g.Roles[i]; count(r.Counts) < r.Min {
 			return false
 		}
 	}
-	return g.parted(func(p Part) int32 { return p.Held })
+	return g.parted(parts)
 }
 
 // Stuck returns the first task whose binding was refused, nil when there is none, and how many there are.

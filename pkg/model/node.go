@@ -44,7 +44,7 @@ func (w *World) SetNode(s NodeSpec) (node *Node, traits bool) {
 		return n, false
 	}
 	w.size(n, allocatable)
-	if equal(allocatable, w.lastSize) && len(allocatable) == len(w.lastSize) {
+	if slices.Equal(allocatable, w.lastSize) {
 		allocatable = w.lastSize // nodes that are told of one after the other are mostly alike
 	}
 	w.lastSize = allocatable

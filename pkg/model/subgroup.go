@@ -16,7 +16,8 @@ type Part struct {
 	Tasks  []*Task
 	Held   int32 // tasks that have a node or did their work
 	Alive  int32 // tasks that could still count
-	Bound  int32 // of Held: those that the API server knows to have a node, or that did their work
+	// Confirmed is of Held those that the API server knows to have a node, or that did their work.
+	Confirmed int32
 }
 
 // Parts divides a gang's tasks into sub-groups, in order of policy and of first
@@ -45,7 +46,7 @@ func (g *Gang) Parts() []Part {
 			if t.Bucket == Assumed || t.Bucket == Bound || t.Bucket == Over {
 				p.Held++
 				if t.Bucket != Assumed {
-					p.Bound++
+					p.Confirmed++
 				}
 			}
 		}
@@ -61,18 +62,6 @@ func (g *Gang) policyOf(t *Task) int {
 		}
 	}
 	return -1
-}
-
-// Confirmed reports whether the API server knows of a gang's minimum, in all, of
-// every role and in sub-groups, as bound or done.
-func (g *Gang) Confirmed() bool {
-	for i := range g.Roles {
-		if r := &g.Roles[i]; r.Bound+r.Succeeded < r.Min {
-			return false
-		}
-	}
-	done := g.Counts.Bound + g.Counts.Succeeded
-	return done > 0 && done >= g.Min && g.parted(func(p Part) int32 { return p.Bound })
 }
 
 // parted reports whether enough sub-groups of each policy have all their tasks, by

@@ -119,10 +119,8 @@ func (t *Tree) Set(id, parent ID, terms Terms) bool {
 	if parent == a.parent {
 		return true
 	}
-	for up := parent; up != None; up = t.at(up).parent {
-		if up == id {
-			return false
-		}
+	if t.Within(parent, id) {
+		return false
 	}
 	t.move(a, -1)
 	a.parent = parent
@@ -227,6 +225,14 @@ func (t *Tree) children() [][]ID {
 		below[up] = append(below[up], ID(i))
 	}
 	return below
+}
+
+// Within reports whether queue id is top or below it.
+func (t *Tree) Within(id, top ID) bool {
+	for id != None && id != top {
+		id = t.Parent(id)
+	}
+	return id == top
 }
 
 // Len is how many queues there are.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -21,6 +22,7 @@ type Cycle struct {
 	lanes   []*lane  // of the action at work
 	serving *lane    // whose turn it is
 	behind  []*entry // refused because of a gang before them
+	roused  bool     // some of waiting are among those that sleep as well
 	// overtaking: those behind are tried; that another is before them stays their reason.
 	overtaking bool
 }
@@ -52,22 +54,24 @@ func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 		return turn
 	}
 	e.promise(en, c.Now)
-	en.phase, en.impatient = model.Inqueue, false
-	c.engine.await(en)
-	c.change(en)
-	c.content(en)
-	return Done
+	c.goAhead(en)
+	return c.content(en)
 }
 
 // admitAll tells all gangs to go ahead that wait for it.
 func (c *Cycle) admitAll() {
 	for _, en := range c.waiting {
 		if en.gang.Known && en.awaited() {
-			en.phase, en.impatient = model.Inqueue, false
-			c.engine.await(en)
-			c.change(en)
+			c.goAhead(en)
 		}
 	}
+}
+
+// goAhead tells a gang to go ahead.
+func (c *Cycle) goAhead(en *entry) {
+	en.phase, en.impatient = model.Inqueue, false
+	c.engine.await(en)
+	c.change(en)
 }
 
 // Place gives a gang what it needs next: its minimum, whole or not at all; and of
@@ -253,6 +257,9 @@ func (c *Cycle) emit(d Decision) { c.report.Decisions = append(c.report.Decision
 
 // park puts the gangs that were tried to sleep.
 func (c *Cycle) park() {
+	if c.roused {
+		c.engine.parked = slices.DeleteFunc(c.engine.parked, func(en *entry) bool { return en.awake })
+	}
 	for _, en := range c.waiting {
 		en.wakes &^= model.GangChanged
 		en.awake = false

@@ -164,7 +164,7 @@ func (c *Cycle) standBehind() {
 		return
 	}
 	for _, en := range c.engine.parked {
-		if en.why == nil || !en.gang.Known || !en.gang.Queue.Strict || en.gang.Whole() {
+		if en.awake || en.why == nil || !en.gang.Known || !en.gang.Queue.Strict || en.gang.Whole() {
 			continue
 		}
 		for _, l := range c.lanes {
@@ -177,9 +177,8 @@ func (c *Cycle) standBehind() {
 
 // rouse makes a gang that sleeps be tried in this cycle.
 func (c *Cycle) rouse(en *entry) {
-	en.awake = true
+	en.awake, c.roused = true, true
 	c.waiting = append(c.waiting, en)
-	c.engine.parked = slices.DeleteFunc(c.engine.parked, func(p *entry) bool { return p == en })
 }
 
 // block tells all that stand in a lane behind head that they wait for it.

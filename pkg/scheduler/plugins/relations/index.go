@@ -118,7 +118,7 @@ func (m *mirror) matching(s *metav1.LabelSelector) (best []map[*podInfo]*cell, o
 // selectors are those of a pod's terms about others that must hold.
 func selectors(p *corev1.Pod) []*metav1.LabelSelector {
 	var all []*metav1.LabelSelector
-	for _, c := range p.Spec.TopologySpreadConstraints {
+	for _, c := range spreads(p, corev1.DoNotSchedule) {
 		all = append(all, c.LabelSelector)
 	}
 	for _, t := range requiredTerms(p) {

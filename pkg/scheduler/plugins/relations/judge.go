@@ -186,10 +186,8 @@ func (p *plugin) extent(j *judge) (keys []string, single bool) {
 		}
 	}
 	pod := j.task.Pod
-	for _, c := range pod.Spec.TopologySpreadConstraints {
-		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
-			keys = append(keys, c.TopologyKey)
-		}
+	for _, c := range spreads(pod, corev1.DoNotSchedule) {
+		keys = append(keys, c.TopologyKey)
 	}
 	for _, t := range requiredTerms(pod) {
 		keys = append(keys, t.TopologyKey)

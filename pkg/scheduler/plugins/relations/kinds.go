@@ -137,9 +137,9 @@ func read(p *corev1.Pod, on predicates.Switches) *facts {
 		}
 		f.repels, _ = fwk.GetAffinityTerms(p, ask.Anti) // an unreadable one keeps nobody away, and the pod itself is refused
 	}
-	for _, c := range p.Spec.TopologySpreadConstraints {
-		if on.Spread && c.WhenUnsatisfiable == corev1.DoNotSchedule {
-			ask.Spread = append(ask.Spread, c)
+	if on.Spread {
+		ask.Spread = spreads(p, corev1.DoNotSchedule)
+		for _, c := range ask.Spread {
 			note(keys, c.LabelSelector, c.MatchLabelKeys)
 		}
 	}

@@ -120,7 +120,7 @@ func (o *order) kind(p *corev1.Pod) string {
 		}
 	}
 	if o.even > 0 {
-		ask.Spread = soft(p)
+		ask.Spread = spreads(p, corev1.ScheduleAnyway)
 	}
 	text, err := json.Marshal(ask)
 	if err != nil || string(text) == "{}" {
@@ -140,10 +140,10 @@ func (o *order) kind(p *corev1.Pod) string {
 	return strings.Join(kind, "\x00")
 }
 
-// soft lists a pod's constraints of spread that are only asked for.
-func soft(p *corev1.Pod) []corev1.TopologySpreadConstraint {
+// spreads lists a pod's constraints of spread that must hold, or those that are only asked for.
+func spreads(p *corev1.Pod, when corev1.UnsatisfiableConstraintAction) []corev1.TopologySpreadConstraint {
 	return slices.DeleteFunc(slices.Clone(p.Spec.TopologySpreadConstraints), func(c corev1.TopologySpreadConstraint) bool {
-		return c.WhenUnsatisfiable != corev1.ScheduleAnyway
+		return c.WhenUnsatisfiable != when
 	})
 }
 

@@ -52,7 +52,7 @@ func newPreference(o *order, p *corev1.Pod) *preference {
 		near: map[string]*tally{}, match: nodeaffinity.GetRequiredNodeAffinity(p),
 	}
 	if o.even > 0 {
-		for _, c := range soft(p) {
+		for _, c := range spreads(p, corev1.ScheduleAnyway) {
 			j.even = append(j.even, newEvenness(c, p))
 			j.keys = append(j.keys, c.TopologyKey)
 		}

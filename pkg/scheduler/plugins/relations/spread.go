@@ -41,12 +41,10 @@ func newSpread(state fwk.CycleState, p *corev1.Pod) *spread {
 		panic("kube-scheduler keeps topology spread in another form than this version was built for")
 	}
 	s := &spread{was: make([]int, len(counts))}
-	for _, c := range p.Spec.TopologySpreadConstraints {
-		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
-			s.keys = append(s.keys, c.TopologyKey)
-			l := c.LabelSelector
-			s.anew = s.anew || l != nil && len(l.MatchLabels)+len(l.MatchExpressions) == 0
-		}
+	for _, c := range spreads(p, corev1.DoNotSchedule) {
+		s.keys = append(s.keys, c.TopologyKey)
+		l := c.LabelSelector
+		s.anew = s.anew || l != nil && len(l.MatchLabels)+len(l.MatchExpressions) == 0
 	}
 	paths := fields.FieldByName("CriticalPaths")
 	for i, n := range counts {
