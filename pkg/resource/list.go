@@ -84,6 +84,16 @@ func Format(name string, value int64) string {
 	}
 }
 
+// IsName reports whether a word can be the name of a resource: one of Kubernetes'
+// own, or one with a domain.
+func IsName(word string) bool {
+	switch word {
+	case CPU, Memory, EphemeralStorage, Pods:
+		return true
+	}
+	return strings.HasPrefix(word, "hugepages-") || strings.Contains(word, "/")
+}
+
 // Bytes reports whether the resource name is counted in bytes.
 func Bytes(name string) bool {
 	return name == Memory || name == EphemeralStorage || strings.HasPrefix(name, "hugepages-") || strings.HasSuffix(name, "storage")

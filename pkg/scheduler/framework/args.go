@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // Args are a plugin's or action's arguments as YAML has them. Numbers and
@@ -160,15 +162,16 @@ func (r *Reader) Inside(key string, err error) {
 	}
 }
 
-// Under lists the given arguments that begin with prefix, without it, in order.
-func (r *Reader) Under(prefix string) []string {
-	var rest []string
+// Resources lists the resources that given arguments name after prefix, in order. A
+// word that is none is left to be called unknown.
+func (r *Reader) Resources(prefix string) []string {
+	var names []string
 	for _, key := range slices.Sorted(maps.Keys(r.args)) {
-		if name, ok := strings.CutPrefix(key, prefix); ok {
-			rest = append(rest, name)
+		if name, ok := strings.CutPrefix(key, prefix); ok && resource.IsName(name) {
+			names = append(names, name)
 		}
 	}
-	return rest
+	return names
 }
 
 // Err names everything that is wrong, arguments that were never read included.

@@ -42,21 +42,12 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 			p.named[env.Dim(name)] = r.Int("binpack.resources."+name, 1, 0)
 		}
 	}
-	for _, name := range r.Under("binpack.") {
-		if isResource(name) {
+	for _, name := range r.Resources("binpack.") {
+		if !strings.HasPrefix(name, "resources.") {
 			p.named[env.Dim(name)] = r.Int("binpack."+name, 1, 0)
 		}
 	}
 	return p, r.Err()
-}
-
-// isResource reports whether a word is the name of a resource, and no misspelt argument.
-func isResource(name string) bool {
-	switch name {
-	case resource.CPU, resource.Memory, "ephemeral-storage":
-		return true
-	}
-	return strings.HasPrefix(name, "hugepages-") || strings.Contains(name, "/") && !strings.HasPrefix(name, "resources.")
 }
 
 func (*plugin) Name() string { return Name }

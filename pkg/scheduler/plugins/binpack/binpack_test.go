@@ -79,7 +79,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 }
 
 func TestAMisspeltArgumentIsNoResource(t *testing.T) {
-	_, err := binpack.New(framework.Args{"binpack.wieght": 3, "binpack.hugepages-2Mi": 1, "binpack.nvidia.com/gpu": 2}, framework.Env{Dim: (&resource.Table{}).Dim})
+	_, err := binpack.New(framework.Args{"binpack.wieght": 3, "binpack.hugepages-2Mi": 1, "binpack.pods": 0, "binpack.nvidia.com/gpu": 2}, framework.Env{Dim: (&resource.Table{}).Dim})
 	want := `argument "binpack.wieght" is unknown; did you mean "binpack.weight"?`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

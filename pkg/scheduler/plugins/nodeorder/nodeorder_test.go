@@ -210,6 +210,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		{"plugin.weight": 1 << 30},
 		{"plugin.binpack.cpu": "1.5"},
 		{"leastrequest.weight": 1},
+		{"plugin.binpack.wieght": 1},
 	} {
 		if _, err := nodeorder.New(args, framework.Env{Dim: table.Dim}); err == nil {
 			t.Errorf("%v was accepted", args)
