@@ -13,16 +13,12 @@ import (
 // TestAViewStaysSmall has pods come and go on nodes while a gang waits whose class
 // was placed before.
 func TestAViewStaysSmall(t *testing.T) {
-	e, err := New(Config{Actions: []Action{placing{}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := placer(t)
 	gpus := resource.ListOf(map[string]int64{"gpu": 8})
 	task := func(uid, gang, node string) TaskSet {
 		shape := model.Shape{Key: "1", Requests: resource.ListOf(map[string]int64{"gpu": 1})}
 		return TaskSet{Task: model.TaskSpec{UID: uid, Name: uid, Gang: gang, Ours: gang != "", Node: node, Shape: shape}}
 	}
-	e.Apply(QueueSet{Queue: model.QueueSpec{Name: "q"}})
 	for i := range 10 {
 		e.Apply(NodeSet{Node: model.NodeSpec{Name: fmt.Sprint("n", i), Allocatable: gpus}})
 	}
@@ -46,11 +42,8 @@ func TestAViewStaysSmall(t *testing.T) {
 
 // TestWithoutEnqueueAllAreToldToGoAhead: some operators make no pods before.
 func TestWithoutEnqueueAllAreToldToGoAhead(t *testing.T) {
-	e, err := New(Config{Actions: []Action{placing{}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Apply(QueueSet{Queue: model.QueueSpec{Name: "q"}}, GangSet{Gang: model.GangSpec{Key: "g", UID: "g", Queue: "q", Min: 1}})
+	e := placer(t)
+	e.Apply(GangSet{Gang: model.GangSpec{Key: "g", UID: "g", Queue: "q", Min: 1}})
 	for _, d := range e.Run(time.Unix(1000, 0)).Decisions {
 		if s, ok := d.(Status); ok && s.Phase == model.Inqueue {
 			return
@@ -62,16 +55,12 @@ func TestWithoutEnqueueAllAreToldToGoAhead(t *testing.T) {
 // TestARefusalStandsNodesThatAreOnlySpokenOf: an ended pod names a node that nobody
 // was told of, after the class was looked at.
 func TestARefusalStandsNodesThatAreOnlySpokenOf(t *testing.T) {
-	e, err := New(Config{Actions: []Action{placing{}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := placer(t)
 	task := func(uid, gang string) TaskSet {
 		shape := model.Shape{Key: "9", Requests: resource.ListOf(map[string]int64{"gpu": 9})}
 		return TaskSet{Task: model.TaskSpec{UID: uid, Name: uid, Gang: gang, Ours: true, Shape: shape}}
 	}
-	e.Apply(QueueSet{Queue: model.QueueSpec{Name: "q"}},
-		NodeSet{Node: model.NodeSpec{Name: "n", Allocatable: resource.ListOf(map[string]int64{"gpu": 8})}},
+	e.Apply(NodeSet{Node: model.NodeSpec{Name: "n", Allocatable: resource.ListOf(map[string]int64{"gpu": 8})}},
 		GangSet{Gang: model.GangSpec{Key: "a", UID: "a", Queue: "q", Min: 1}}, task("a0", "a"))
 	now := time.Unix(1000, 0)
 	e.Run(now)
@@ -87,6 +76,17 @@ func TestARefusalStandsNodesThatAreOnlySpokenOf(t *testing.T) {
 	t.Error("b is not told that it never fits")
 }
 
+// placer is an engine that only places, without plugins, with a queue q.
+func placer(t *testing.T) *Engine {
+	t.Helper()
+	e, err := New(Config{Actions: []Action{placing{}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Apply(QueueSet{Queue: model.QueueSpec{Name: "q"}})
+	return e
+}
+
 type placing struct{}
 
 func (placing) Name() string { return "placing" }
@@ -94,17 +94,13 @@ func (placing) Run(c *Cycle) { c.Serve(c.Placeable, c.Place) }
 
 // TestAGangOfWhichAPodIsMadeAnewTimeAndAgainHearsWhatItLacks, though it changes all the time.
 func TestAGangOfWhichAPodIsMadeAnewTimeAndAgainHearsWhatItLacks(t *testing.T) {
-	e, err := New(Config{Actions: []Action{placing{}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := placer(t)
 	task := func(i int) TaskSet {
 		uid := fmt.Sprint("g", i)
 		return TaskSet{Task: model.TaskSpec{UID: uid, Name: uid, Gang: "g", Ours: true, Shape: model.Shape{Key: "1"}}}
 	}
 	now := time.Unix(1000, 0)
-	e.Apply(NodeSet{Node: model.NodeSpec{Name: "n"}}, QueueSet{Queue: model.QueueSpec{Name: "q"}},
-		GangSet{Gang: model.GangSpec{Key: "g", UID: "g", Queue: "q", Min: 3, Phase: model.Inqueue}}, task(0), task(1))
+	e.Apply(NodeSet{Node: model.NodeSpec{Name: "n"}}, GangSet{Gang: model.GangSpec{Key: "g", UID: "g", Queue: "q", Min: 3, Phase: model.Inqueue}}, task(0), task(1))
 	for i := range 40 {
 		e.Apply(TaskGone{UID: fmt.Sprint("g", i+1)}, task(i+2))
 		for _, d := range e.Run(now).Decisions {
