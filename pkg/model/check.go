@@ -29,11 +29,7 @@ func (w *World) Check() error {
 	}
 	errs = append(errs, w.checkTasks(free, &own, &foreign)...)
 	w.checkClaims(free, &own)
-	for _, key := range slices.Sorted(maps.Keys(w.gangs)) {
-		if g := w.gangs[key]; g.Queue != nil {
-			own.Want(g.Queue.ID, g.Awaited, 1)
-		}
-	}
+	errs = append(errs, w.checkPromises(&own)...)
 	if !equal(total, w.Total) || !equal(foreign, w.Foreign) {
 		errs = append(errs, fmt.Errorf("total %v and foreign %v, nodes and tasks give %v and %v", w.Total, w.Foreign, total, foreign))
 	}
@@ -86,6 +82,24 @@ func (w *World) checkClaims(free []resource.Vector, own *quota.Tree) {
 	}
 }
 
+// checkPromises adds up what is promised and owed, and notes in own what is promised and awaited.
+func (w *World) checkPromises(own *quota.Tree) []error {
+	var promised, owed resource.Vector
+	for _, key := range slices.Sorted(maps.Keys(w.gangs)) {
+		g := w.gangs[key]
+		promised.Add(g.Promised, 1)
+		owed.Add(g.Owed, 1)
+		if g.Queue != nil {
+			own.Want(g.Queue.ID, g.Awaited, 1)
+			own.Hold(g.Queue.ID, g.Promised, 1)
+		}
+	}
+	if equal(promised, w.PromisedAll) && equal(owed, w.Owed) {
+		return nil
+	}
+	return []error{fmt.Errorf("promised %v and owed %v, gangs give %v and %v", w.PromisedAll, w.Owed, promised, owed)}
+}
+
 // checkQueues compares what queues use with own, which was added up anew.
 func (w *World) checkQueues(own *quota.Tree) []error {
 	var errs []error
@@ -98,6 +112,9 @@ func (w *World) checkQueues(own *quota.Tree) []error {
 		}
 		if wanted, want := w.Quota.Wanted(q.ID), own.Wanted(q.ID); !equal(wanted, want) {
 			errs = append(errs, fmt.Errorf("queue %s: wanted %v, its tasks want %v", q.Name, wanted, want))
+		}
+		if held, want := w.Quota.Held(q.ID), own.Held(q.ID); !equal(held, want) {
+			errs = append(errs, fmt.Errorf("queue %s: promised %v, to its gangs %v", q.Name, held, want))
 		}
 		if reserved, want := w.Quota.Reserved(q.ID), own.Reserved(q.ID); !equal(reserved, want) {
 			errs = append(errs, fmt.Errorf("queue %s: reserved %v, its gangs claim %v", q.Name, reserved, want))

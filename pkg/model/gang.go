@@ -2,6 +2,7 @@ package model
 
 import (
 	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -21,11 +22,14 @@ type Gang struct {
 	Used resource.Vector
 	// Promised is what is held in the queue for tasks that do not exist yet.
 	Promised resource.Vector
+	// Owed is what it was told to go ahead for and does not use yet, while that may still come.
+	Owed resource.Vector
 	// Awaited is what its tasks will ask for once it is told to go ahead; nil when it was, or when they exist.
 	Awaited resource.Vector
 	// Claims is room set aside for it.
 	Claims    []Claim
 	selectors []labels.Selector // by SubGroups
+	settled   resource.Vector   // what it used and was owed when that was last said
 	touched   bool
 }
 
@@ -141,6 +145,7 @@ func (w *World) DropGang(key, uid string) {
 		return
 	}
 	w.Promise(g, nil)
+	w.Owe(g, nil)
 	w.Await(g, nil)
 	w.recharge(g, nil)
 	g.GangSpec, g.Known, g.selectors = GangSpec{Key: key}, false, nil
@@ -165,6 +170,27 @@ func (w *World) Promise(g *Gang, v resource.Vector) {
 	if g.Promised = v; v != nil {
 		w.Quota.Hold(g.Queue.ID, v, 1)
 		w.PromisedAll.Add(v, 1)
+	}
+}
+
+// Owe notes what a gang was told to go ahead for and does not use yet, in place of
+// what was noted before. Nil: it has all of that, or will not get it.
+func (w *World) Owe(g *Gang, v resource.Vector) {
+	if g.Owed == nil && v == nil {
+		return
+	}
+	now := slices.Clone(g.Used)
+	now.Add(v, 1)
+	for d, n := range g.settled {
+		if now.At(d) < n {
+			w.Happened |= NodeRoom
+		}
+	}
+	w.Owed.Add(g.Owed, -1)
+	w.Owed.Add(v, 1)
+	g.Owed, g.settled = v, now
+	if v == nil {
+		g.settled = nil
 	}
 }
 

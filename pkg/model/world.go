@@ -27,7 +27,8 @@ const (
 //     gang's queue exactly when it is charged to a node;
 //   - a node's Free is its Allocatable less its charged tasks;
 //   - a gang's and its roles' counts, and what a gang uses, are those of its tasks;
-//   - a queue wants what the waiting tasks of its gangs ask for, and its gangs await.
+//   - a queue wants what the waiting tasks of its gangs ask for, and its gangs await;
+//   - what is promised and owed to all gangs is what is to each.
 type World struct {
 	Resources resource.Table
 	Quota     quota.Tree
@@ -39,6 +40,8 @@ type World struct {
 	Debt resource.Vector
 	// PromisedAll is what is promised to all gangs together.
 	PromisedAll resource.Vector
+	// Owed is what is owed to all gangs together.
+	Owed resource.Vector
 	// Happened gathers the kinds of change since the engine last cleared it.
 	Happened Change
 	// NewClasses lists classes that no node has been filtered for yet, until the engine clears it.

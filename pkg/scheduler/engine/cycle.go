@@ -35,7 +35,8 @@ func (c *Cycle) Placeable(g *model.Gang) bool { return !c.Awaited(g) }
 
 // Admit tells a gang to go ahead, or refuses it: admission is a trial against
 // the same ledger that placements are charged to. What the gang will need is
-// promised to it, and counts against further promises, until its tasks exist.
+// promised to it, and counts against further promises, until its tasks exist; and
+// is owed to it until it is whole.
 func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 	e, en := c.engine, c.engine.entries[g]
 	defer c.quarantine(en, c.World.Mark(), &turn)
@@ -55,6 +56,7 @@ func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 	}
 	e.promise(en, c.Now)
 	c.goAhead(en)
+	e.owe(en)
 	return c.content(en)
 }
 
@@ -79,6 +81,7 @@ func (c *Cycle) goAhead(en *entry) {
 func (c *Cycle) Place(g *model.Gang) (turn Turn) {
 	e, en := c.engine, c.engine.entries[g]
 	mark := c.World.Mark()
+	defer e.owe(en)
 	defer c.quarantine(en, mark, &turn)
 	if lacks(g) && !nothingToDo(g) && !c.over(en) && !en.impatient {
 		if _, waited := e.timers[en]; !waited || g.Counts.Alive() > en.most {

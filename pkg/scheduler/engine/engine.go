@@ -79,7 +79,7 @@ func (e *Engine) Run(now time.Time) Report {
 	e.filterNewClasses()
 	e.losePatience(now)
 	e.total = e.World.ForQueues(e.total)
-	c.changed = e.takeChanged()
+	c.changed = e.takeChanged(now)
 	if at, ok := e.tiers.RetryAt(); ok && !now.Before(at) {
 		e.World.Happened |= model.ObjectChanged
 	}

@@ -35,7 +35,7 @@ type entry struct {
 }
 
 // takeChanged brings the entries up to date with the gangs that events touched, and returns those.
-func (e *Engine) takeChanged() []*entry {
+func (e *Engine) takeChanged(now time.Time) []*entry {
 	var changed []*entry
 	for _, g := range e.World.TakeTouched() {
 		en := e.entries[g]
@@ -49,6 +49,9 @@ func (e *Engine) takeChanged() []*entry {
 			en = &entry{gang: g, phase: g.Phase}
 			e.entries[g] = en
 			e.parked = append(e.parked, en)
+			if en.phase == model.Inqueue && lacks(g) {
+				e.promise(en, now) // it was told to go ahead before we came
+			}
 		}
 		if en.last.UID != g.UID {
 			en.phase, en.why, en.last = g.Phase, nil, Status{}
@@ -58,6 +61,7 @@ func (e *Engine) takeChanged() []*entry {
 			en.impatient = false // a pod that is made anew time and again is no sign of life
 		}
 		e.await(en)
+		e.owe(en)
 		changed = append(changed, en)
 	}
 	return changed
@@ -168,6 +172,25 @@ func (e *Engine) promise(en *entry, now time.Time) {
 func (e *Engine) unpromise(en *entry) {
 	e.World.Promise(en.gang, nil)
 	delete(e.timers, en)
+}
+
+// owe notes what an admitted gang still needs to be whole, while that may come:
+// until then it counts against what others are admitted for.
+func (e *Engine) owe(en *entry) {
+	g := en.gang
+	var need resource.Vector
+	if g.Known && en.phase == model.Inqueue && !en.impatient && !en.hopeless() && !g.Whole() && e.config.admits() {
+		need = e.World.Resources.Vector(g.MinResources)
+		for d := range need {
+			need.Set(d, max(0, need.At(d)-g.Used.At(d)))
+		}
+	}
+	e.World.Owe(g, need)
+}
+
+// hopeless reports whether a gang waits for what no other's end can give it.
+func (en *entry) hopeless() bool {
+	return en.why != nil && (en.why.Code == reason.NeverFits || en.why.Code == reason.Fault || en.gang.Problem != nil)
 }
 
 // losePatience takes back what was promised to gangs whose tasks do not come,

@@ -1,7 +1,9 @@
 // Package overcommit bounds how much is admitted at once: gangs whose tasks do
-// not exist yet are told to go ahead as long as what is used, what is promised
-// and what they need fit into the cluster counted overcommit-factor times. It
-// says nothing about whether a gang can be placed.
+// not exist yet are told to go ahead as long as what is used, what is owed to
+// those admitted before and what they need fit into the cluster counted
+// overcommit-factor times. One that fits into what is free goes ahead as well,
+// however much those before it still wait for: they can't use that now. It says
+// nothing about whether a gang can be placed.
 package overcommit
 
 import (
@@ -54,33 +56,39 @@ func (*plugin) WakesOn() model.Change {
 }
 
 // VoteOnGang refuses what would go beyond the bound in a resource that need asks
-// for, and has no opinion otherwise.
+// for, unless all of it is free now. It has no opinion otherwise.
 func (p *plugin) VoteOnGang(_ *model.Gang, need resource.Vector) (framework.Vote, reason.Reason) {
 	used := p.used()
+	free := true
 	why := reason.Reason{
 		Code:  reason.NotEnoughCluster,
 		Value: strconv.FormatFloat(float64(p.factor)/scale, 'f', -1, 64),
 	}
 	for d, want := range need {
-		limit := resource.Share{Part: p.factor, Whole: scale}.Of(p.world.Total.At(d))
-		if want > 0 && resource.Add(used.At(d), want) > limit {
+		if want <= 0 {
+			continue
+		}
+		total, promised := p.world.Total.At(d), p.world.PromisedAll.At(d)
+		limit := resource.Share{Part: p.factor, Whole: scale}.Of(total)
+		// What is owed to a gang without tasks is promised to it; more can be promised than is owed.
+		spoken := resource.Add(used.At(d), max(promised, p.world.Owed.At(d)))
+		free = free && resource.Add(resource.Add(used.At(d), promised), want) <= total
+		if resource.Add(spoken, want) > limit {
 			name := p.world.Resources.Name(d)
-			why.Short = append(why.Short, framework.Shortage(name, name, want, used.At(d), limit))
+			why.Short = append(why.Short, framework.Shortage(name, name, want, spoken, limit))
 		}
 	}
-	if why.Short == nil {
+	if free || why.Short == nil {
 		return framework.Abstain, reason.Reason{}
 	}
 	slices.SortFunc(why.Short, func(a, b reason.Shortage) int { return cmp.Compare(a.Resource, b.Resource) })
 	return framework.Refuse, why
 }
 
-// used is what all tasks take, those of other schedulers included, and what is
-// promised to gangs whose tasks do not exist yet.
+// used is what all tasks take, those of other schedulers included.
 func (p *plugin) used() resource.Vector {
 	var sum resource.Vector
 	sum.Add(p.world.Foreign, 1)
-	sum.Add(p.world.PromisedAll, 1)
 	sum.Add(p.world.Debt, -1)
 	for _, q := range p.world.Queues() {
 		if p.world.Quota.Parent(q.ID) == quota.None {

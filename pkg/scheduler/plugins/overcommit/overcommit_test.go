@@ -79,6 +79,20 @@ func TestAdmissionIsBoundedByTheClusterTimesTheFactor(t *testing.T) {
 	}
 }
 
+func TestWhatIsOwedCountsUnlessAllThatIsAskedForIsFree(t *testing.T) {
+	for need, want := range map[int64]framework.Vote{
+		2000: framework.Abstain, // 4 + 6 + 2 are within 12
+		6000: framework.Abstain, // beyond that, but 6 are free
+		6001: framework.Refuse,
+	} {
+		w, g := world(10, 4, 0, 0)
+		w.Owe(w.GangOf("ml/old"), w.Resources.Vector(resource.ListOf(map[string]int64{"cpu": 6000})))
+		if v, why := vote(t, nil, w, g, map[string]int64{"cpu": need}); v != want {
+			t.Errorf("%dm: vote %d, want %d: %s", need, v, want, why)
+		}
+	}
+}
+
 func TestTheBoundIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cores := rapid.Int64Range(1, 1<<40).Draw(t, "cores")
