@@ -1,29 +1,37 @@
 package engine
 
 import (
+	"cmp"
+	"iter"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/pack"
 )
 
 // appealBudget bounds the search for an arrangement that the greedy placement
-// missed, in steps of some tens of nanoseconds.
-const appealBudget = 1 << 15
+// missed, in steps of some tens of nanoseconds; appealChoices, how many choices
+// of sub-groups are looked at.
+const (
+	appealBudget  = 1 << 15
+	appealChoices = 64
+)
 
-// appeal looks at every arrangement of a gang of unequal tasks, and at every
-// choice of them that makes it whole, after the greedy placement found none. It
-// places the first that holds. Tasks that plugins judge can't be appealed for.
+// appeal looks at every arrangement of a gang's tasks, and at every choice of them
+// that makes it whole, after the greedy placement found none. It places the first
+// that holds. Where plugins judge tasks, an arrangement is made of what they say
+// beforehand, and is dropped when they say otherwise as it is carried out.
 func (e *Engine) appeal(g *model.Gang) bool {
-	if len(g.SubGroups) > 0 {
-		return false
+	parts := g.Parts()
+	items := e.plead(g, parts)
+	if len(items) < 2 {
+		return false // of equal tasks any choice and arrangement is as good as another
 	}
-	groups := e.groupsOf(slices.SortedFunc(waiting(g), e.tiers.CompareTasks))
-	if len(groups) < 2 || slices.ContainsFunc(groups, func(gr group) bool { return gr.kind != "" }) {
-		return false
-	}
-	nodes, bins := e.bins(groups)
+	nodes, bins := e.bins(items)
 	p := pack.Problem{
 		Bins: bins, Need: int64(g.Min - g.Counts.Held()), Budget: appealBudget,
 		Allows: func(sum resource.Vector) bool { return e.World.Quota.Fits(g.Queue.ID, sum, e.total) },
@@ -31,22 +39,107 @@ func (e *Engine) appeal(g *model.Gang) bool {
 	for i := range g.Roles {
 		p.Least = append(p.Least, int64(g.Roles[i].Min-g.Roles[i].Held()))
 	}
-	for _, gr := range groups {
+	for _, it := range items {
+		on := []int{slices.IndexFunc(g.Roles, func(r model.Role) bool { return r.Name == it.role })}
+		if it.part >= 0 {
+			on = append(on, len(g.Roles)+it.part)
+		}
 		p.Items = append(p.Items, pack.Item{
-			Req: gr.class.Req, Most: int64(len(gr.tasks)),
-			Part: slices.IndexFunc(g.Roles, func(r model.Role) bool { return r.Name == gr.role }),
-			Fits: func(bin int) bool { return fits(gr.class, nodes[bin]) },
+			Req: it.class.Req, Most: int64(len(it.tasks)), Parts: on,
+			Fits: func(bin int) bool { return it.fits(nodes[bin]) },
 		})
 	}
-	counts, ok := p.Solve()
-	if !ok {
-		return false
+	mark := e.World.Mark()
+	for chosen := range choices(g, parts, items) {
+		p.Least = p.Least[:len(g.Roles)]
+		for i, part := range parts {
+			least := int64(0)
+			if slices.Contains(chosen, i) {
+				least = int64(g.SubGroups[part.Policy].Size - part.Held)
+			}
+			p.Least = append(p.Least, least)
+		}
+		if counts, ok := p.Solve(); ok && e.arrange(items, counts, nodes) && g.Whole() {
+			return true
+		}
+		e.World.Rollback(mark)
+		if p.Budget < 0 {
+			break
+		}
 	}
-	for i, gr := range groups {
+	return false
+}
+
+// plea is a group of waiting tasks of one sub-group, and what judges say of it.
+type plea struct {
+	group
+	part     int // index of the sub-group, -1 when in none
+	panel    framework.Panel
+	verdicts map[string]bool // by the judges' domain
+}
+
+// plead divides the waiting tasks of a gang, and gathers their judges. Those for
+// which no node would do are left out.
+func (e *Engine) plead(g *model.Gang, parts []model.Part) []*plea {
+	tasks := make([][]*model.Task, len(parts)+1) // those in no sub-group first
+	in := map[*model.Task]int{}
+	for i, p := range parts {
+		for _, t := range p.Tasks {
+			in[t] = i + 1
+		}
+	}
+	for _, t := range slices.SortedFunc(waiting(g), e.tiers.CompareTasks) {
+		tasks[in[t]] = append(tasks[in[t]], t)
+	}
+	var pleas []*plea
+	for i := range tasks {
+		for _, gr := range e.groupsOf(tasks[i]) {
+			it := &plea{group: gr, part: i - 1, verdicts: map[string]bool{}}
+			ok := true
+			if gr.kind != "" {
+				it.panel, _, _, ok = e.tiers.Judge(gr.tasks[0])
+			}
+			if ok {
+				pleas = append(pleas, it)
+			}
+		}
+	}
+	return pleas
+}
+
+// fits reports whether a node would do, room aside.
+func (it *plea) fits(n *model.Node) bool {
+	if !fits(it.class, n) || it.kind == "" {
+		return fits(it.class, n)
+	}
+	domain := it.panel.Domain(n)
+	ok, known := it.verdicts[domain]
+	if !known {
+		_, ok = it.panel.Fits(n)
+		it.verdicts[domain] = ok
+	}
+	return ok
+}
+
+// arrange carries out an arrangement, as far as the judges let it.
+func (e *Engine) arrange(items []*plea, counts [][]int64, nodes []*model.Node) bool {
+	for i, it := range items {
+		if it.kind != "" && slices.Max(counts[i]) > 0 {
+			var ok bool
+			if it.panel, _, _, ok = e.tiers.Judge(it.tasks[0]); !ok {
+				return false
+			}
+		}
 		next := 0
 		for bin, n := range counts[i] {
 			for range n {
-				e.World.Place(gr.tasks[next], nodes[bin])
+				if it.kind != "" {
+					if _, ok := it.panel.Fits(nodes[bin]); !ok {
+						return false
+					}
+				}
+				e.World.Place(it.tasks[next], nodes[bin])
+				it.panel.Placed(it.tasks[next], nodes[bin])
 				next++
 			}
 		}
@@ -54,13 +147,82 @@ func (e *Engine) appeal(g *model.Gang) bool {
 	return true
 }
 
+// choices yields the sub-groups that would be completed, by index: as many of each
+// policy as a gang lacks, those that lack least before others. Of sub-groups that
+// are alike, any is as good as another.
+func choices(g *model.Gang, parts []model.Part, items []*plea) iter.Seq[[]int] {
+	lack := make([]int32, len(g.SubGroups))
+	for i, s := range g.SubGroups {
+		lack[i] = s.Least
+	}
+	var open []int
+	for i, p := range parts {
+		size := g.SubGroups[p.Policy].Size
+		if p.Held >= size {
+			lack[p.Policy]--
+		} else if p.Alive >= size {
+			open = append(open, i)
+		}
+	}
+	slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(parts[b].Held, parts[a].Held) })
+	c := chooser{lack: lack, parts: parts, looks: looks(parts, items), left: appealChoices}
+	return func(yield func([]int) bool) { c.choose(open, nil, yield) }
+}
+
+type chooser struct {
+	lack  []int32 // by policy
+	parts []model.Part
+	looks []string // by sub-group: equal for those that are alike
+	left  int      // how many choices may still be made
+}
+
+// choose goes on from a choice with the open sub-groups; false when it was told to stop.
+func (c *chooser) choose(open, chosen []int, yield func([]int) bool) bool {
+	if len(open) == 0 {
+		if slices.ContainsFunc(c.lack, func(n int32) bool { return n > 0 }) {
+			return true
+		}
+		c.left--
+		return yield(chosen) && c.left > 0
+	}
+	first := open[0]
+	policy := c.parts[first].Policy
+	if c.lack[policy] > 0 {
+		c.lack[policy]--
+		if !c.choose(open[1:], append(slices.Clip(chosen), first), yield) {
+			return false
+		}
+		c.lack[policy]++
+	}
+	rest := slices.DeleteFunc(slices.Clone(open), func(i int) bool {
+		return c.parts[i].Policy == policy && c.looks[i] == c.looks[first]
+	})
+	return c.choose(rest, chosen, yield)
+}
+
+// looks names what the waiting tasks of each sub-group are, and how many it has.
+func looks(parts []model.Part, items []*plea) []string {
+	looks := make([]string, len(parts))
+	for i, p := range parts {
+		var s strings.Builder
+		s.WriteString(strconv.Itoa(int(p.Held)))
+		for _, it := range items {
+			if it.part == i {
+				s.WriteString("\x00" + strconv.Itoa(int(it.class.ID)) + "\x00" + it.role + "\x00" + it.kind + "\x00" + strconv.Itoa(len(it.tasks)))
+			}
+		}
+		looks[i] = s.String()
+	}
+	return looks
+}
+
 // bins lists the nodes that have room for a task of any group, in order of arrival,
 // with their room.
-func (e *Engine) bins(groups []group) ([]*model.Node, []resource.Vector) {
+func (e *Engine) bins(items []*plea) ([]*model.Node, []resource.Vector) {
 	var nodes []*model.Node
 	var bins []resource.Vector
 	for _, n := range e.World.Nodes() {
-		if slices.ContainsFunc(groups, func(gr group) bool { return fits(gr.class, n) && n.Free.Times(gr.class.Req) > 0 }) {
+		if slices.ContainsFunc(items, func(it *plea) bool { return fits(it.class, n) && n.Free.Times(it.class.Req) > 0 }) {
 			nodes = append(nodes, n)
 			bins = append(bins, slices.Clone(n.Free))
 		}

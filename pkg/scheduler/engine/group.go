@@ -149,14 +149,15 @@ func (e *Engine) groupsOf(tasks []*model.Task) []group {
 	return groups
 }
 
-// mixed reports whether the waiting tasks of a gang are of several classes.
-func mixed(g *model.Gang) bool {
-	var first *model.Class
+// mixed reports whether it matters which of the waiting tasks of a gang are placed, and where.
+func (e *Engine) mixed(g *model.Gang) bool {
+	var first *model.Task
+	kind := ""
 	for t := range waiting(g) {
 		if first == nil {
-			first = t.Class
+			first, kind = t, e.tiers.Kind(t)
 		}
-		if t.Class != first {
+		if len(g.SubGroups) > 0 || t.Class != first.Class || e.tiers.Kind(t) != kind {
 			return true
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -12,6 +14,7 @@ import (
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
 )
 
@@ -20,13 +23,17 @@ type small struct {
 	nodes  [][2]int64 // free, by node: GPUs and CPUs
 	queues []smallQueue
 	gangs  []smallGang
-	single bool // tasks ask for GPUs only
+	groups []string // of nodes; empty: in none
+	single bool     // tasks ask for GPUs only
+	parted bool     // gangs have sub-groups
+	judged bool     // queues name groups of nodes
 }
 
 type smallQueue struct {
-	parent             int   // -1: the cluster
-	guarantee, ceiling int64 // of GPUs; ceiling -1: none
-	used               int64 // GPUs of its own gangs
+	parent             int    // -1: the cluster
+	guarantee, ceiling int64  // of GPUs; ceiling -1: none
+	used               int64  // GPUs of its own gangs
+	group              string // of nodes where it must be
 }
 
 type smallGang struct {
@@ -34,21 +41,28 @@ type smallGang struct {
 	min   int
 	roles [2]int      // minimum by role
 	tasks []smallTask // that wait or run
+	rings int         // how many rings must have size tasks each
+	size  int
 }
 
 type smallTask struct {
 	role int
 	ask  [2]int64
 	node int // -1: waits
+	ring string
 }
 
 // drawSmall draws a world and tells the engine of it.
-func drawSmall(t *rapid.T, e *engine.Engine, single bool) *small {
-	s := &small{single: single}
+func drawSmall(t *rapid.T, e *engine.Engine, s *small) *small {
 	for i := range rapid.IntRange(1, 3).Draw(t, "nodes") {
 		size := [2]int64{rapid.Int64Range(0, 6).Draw(t, "gpus"), rapid.Int64Range(0, 8).Draw(t, "cpus")}
 		s.nodes = append(s.nodes, size)
-		e.Apply(engine.NodeSet{Node: model.NodeSpec{Name: fmt.Sprintf("n%d", i), Allocatable: amounts(size)}})
+		spec := model.NodeSpec{Name: fmt.Sprintf("n%d", i), Allocatable: amounts(size)}
+		s.groups = append(s.groups, s.drawGroup(t))
+		if s.groups[i] != "" {
+			spec.Labels = map[string]string{"volcano.sh/nodegroup-name": s.groups[i]}
+		}
+		e.Apply(engine.NodeSet{Node: spec})
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "queues") {
 		q := smallQueue{parent: rapid.IntRange(-1, i-1).Draw(t, "parent"), ceiling: -1}
@@ -56,8 +70,12 @@ func drawSmall(t *rapid.T, e *engine.Engine, single bool) *small {
 		if rapid.Bool().Draw(t, "capped") {
 			q.ceiling = rapid.Int64Range(q.guarantee, 9).Draw(t, "ceiling")
 		}
+		q.group = s.drawGroup(t)
 		s.queues = append(s.queues, q)
 		spec := model.QueueSpec{Name: fmt.Sprintf("q%d", i), Weight: rapid.Int32Range(1, 3).Draw(t, "weight"), Guarantee: gpus(q.guarantee)}
+		if q.group != "" {
+			spec.Groups.Required = []string{q.group}
+		}
 		if q.parent >= 0 {
 			spec.Parent = fmt.Sprintf("q%d", q.parent)
 		}
@@ -72,6 +90,13 @@ func drawSmall(t *rapid.T, e *engine.Engine, single bool) *small {
 	return s
 }
 
+func (s *small) drawGroup(t *rapid.T) string {
+	if !s.judged {
+		return ""
+	}
+	return rapid.SampledFrom([]string{"", "x"}).Draw(t, "group")
+}
+
 func (s *small) drawGang(t *rapid.T, e *engine.Engine, i int) {
 	g := smallGang{queue: rapid.IntRange(0, len(s.queues)-1).Draw(t, "queue")}
 	n := rapid.IntRange(1, 4).Draw(t, "tasks")
@@ -82,6 +107,9 @@ func (s *small) drawGang(t *rapid.T, e *engine.Engine, i int) {
 		if s.single {
 			task.ask = [2]int64{max(task.ask[0], 1), 0}
 		}
+		if s.parted {
+			task.ring = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "ring")
+		}
 		count[task.role]++
 		g.tasks = append(g.tasks, task)
 	}
@@ -91,6 +119,10 @@ func (s *small) drawGang(t *rapid.T, e *engine.Engine, i int) {
 		g.roles[role] = rapid.IntRange(0, count[role]).Draw(t, "least")
 		spec.RoleMin = append(spec.RoleMin, model.RoleMin{Role: fmt.Sprint(role), Min: int32(g.roles[role])})
 	}
+	if s.parted {
+		g.rings, g.size = rapid.IntRange(0, 2).Draw(t, "rings"), rapid.IntRange(1, 2).Draw(t, "size")
+		spec.SubGroups = []model.SubGroup{{Name: "rings", By: []string{"ring"}, Size: int32(g.size), Least: int32(g.rings)}}
+	}
 	s.gangs = append(s.gangs, g)
 	e.Apply(engine.GangSet{Gang: spec})
 	for k, task := range g.tasks {
@@ -98,6 +130,7 @@ func (s *small) drawGang(t *rapid.T, e *engine.Engine, i int) {
 		e.Apply(engine.TaskSet{Task: model.TaskSpec{
 			UID: uid, Name: uid, Gang: spec.Key, Role: fmt.Sprint(task.role), Ours: true,
 			Shape: model.Shape{Key: fmt.Sprint(task.ask), Requests: amounts(task.ask)},
+			Pod:   &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"ring": task.ring}}},
 		}})
 	}
 }
@@ -223,15 +256,19 @@ func (s *small) usedAll() int64 {
 }
 
 func (g *smallGang) whole() bool {
-	var all int
+	var all, rings int
 	var roles [2]int
+	ring := map[string]int{}
 	for _, task := range g.tasks {
 		if task.node >= 0 {
 			all++
 			roles[task.role]++
+			if ring[task.ring]++; ring[task.ring] == g.size {
+				rings++
+			}
 		}
 	}
-	return all >= g.min && roles[0] >= g.roles[0] && roles[1] >= g.roles[1]
+	return all >= g.min && roles[0] >= g.roles[0] && roles[1] >= g.roles[1] && rings >= g.rings
 }
 
 // couldRun searches for a placement of any of the waiting tasks from the k-th on that makes the gang whole.
@@ -244,7 +281,7 @@ func (s *small) couldRun(g *smallGang, k int) bool {
 			continue
 		}
 		for n := range s.nodes {
-			if s.nodes[n][0] < g.tasks[k].ask[0] || s.nodes[n][1] < g.tasks[k].ask[1] || !s.keeps(g.queue, g.tasks[k].ask[0]) {
+			if s.groups[n] != s.queues[g.queue].group || s.nodes[n][0] < g.tasks[k].ask[0] || s.nodes[n][1] < g.tasks[k].ask[1] || !s.keeps(g.queue, g.tasks[k].ask[0]) {
 				continue
 			}
 			s.put(g, k, n)
@@ -259,8 +296,10 @@ func (s *small) couldRun(g *smallGang, k int) bool {
 }
 
 func withProportion(t interface{ Fatal(...any) }) *engine.Engine {
-	config := conf.Default()
+	return withPlugins(t, conf.Default())
+}
 
+func withPlugins(t interface{ Fatal(...any) }, config engine.Config) *engine.Engine {
 	e, err := engine.New(config, plugins.Builtin())
 	if err != nil {
 		t.Fatal(err)
@@ -270,8 +309,13 @@ func withProportion(t interface{ Fatal(...any) }) *engine.Engine {
 
 func TestAGangIsRefusedOnlyWhenNoArrangementHoldsIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := withProportion(t)
-		s := drawSmall(t, e, false)
+		s := &small{parted: rapid.Bool().Draw(t, "parted"), judged: rapid.Bool().Draw(t, "judged")}
+		config := conf.Default()
+		if s.judged {
+			config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: "nodegroup", Args: framework.Args{"strict": false}}})
+		}
+		e := withPlugins(t, config)
+		drawSmall(t, e, s)
 		for _, d := range e.Run(start).Decisions {
 			if b, ok := d.(engine.Bind); ok {
 				s.bind(b)
@@ -316,7 +360,7 @@ func deserved(e *engine.Engine, queue int) (part, wanted int64) {
 func TestNobodyBorrowsBeforeOthersHaveTheirPart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := withProportion(t)
-		s := drawSmall(t, e, true)
+		s := drawSmall(t, e, &small{single: true})
 		for i := range s.queues { // one level, so that a part is not a part of a part
 			if s.queues[i].parent >= 0 {
 				t.Skip("a tree")
@@ -363,7 +407,7 @@ func (s *small) nobodyIsPassedOver(t *rapid.T, parts []int64, served int) {
 func TestWhatAReasonAsksForIsEnough(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := withProportion(t)
-		s := drawSmall(t, e, false)
+		s := drawSmall(t, e, &small{})
 		e.Run(start)
 		i := rapid.IntRange(0, len(s.gangs)-1).Draw(t, "gang")
 		for other := range s.gangs { // nobody else is to take what is granted

@@ -90,7 +90,7 @@ func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 		return refusal{why: reason.Reason{Code: reason.NotEnoughTasks, Need: int64(g.Min), Have: int64(g.Counts.Held())}, wakes: model.GangChanged}, false
 	}
 	e.World.Rollback(mark)
-	if mixed(g) { // of equal tasks any choice and arrangement is as good as another
+	if e.mixed(g) {
 		if e.appeal(g) {
 			return refusal{}, true
 		}

@@ -12,10 +12,10 @@ import (
 
 // Item is tasks that are alike.
 type Item struct {
-	Req  resource.Vector
-	Most int64          // how many there are
-	Part int            // index into Problem.Least; which minimum they count for
-	Fits func(int) bool // whether they may go to that bin, room aside
+	Req   resource.Vector
+	Most  int64          // how many there are
+	Parts []int          // indexes into Problem.Least: the minima that they count for
+	Fits  func(int) bool // whether they may go to that bin, room aside
 }
 
 // Problem asks for counts of items in bins: within the bins' room, at least Least
@@ -26,7 +26,7 @@ type Problem struct {
 	Least  []int64           // by part
 	Need   int64
 	Allows func(sum resource.Vector) bool // must refuse every sum that has a refused part
-	Budget int                            // steps after which the search gives up
+	Budget int                            // steps after which the search gives up; less what was spent, afterwards
 }
 
 // Solve returns how many of each item go to each bin, by item and bin, none of which
@@ -54,13 +54,14 @@ func (p *Problem) Solve() ([][]int64, bool) {
 // search places many so that it fails early, not because they are wanted.
 func (s *search) spare() {
 	for i, item := range slices.Backward(s.Items) {
-		part := item.Part
 		for b := len(s.Bins) - 1; b >= 0; b-- {
-			n := min(s.counts[i][b], s.total-s.Need, s.placed[part]-s.Least[part])
+			n := min(s.counts[i][b], s.total-s.Need)
+			for _, part := range item.Parts {
+				n = min(n, s.placed[part]-s.Least[part])
+			}
 			if n > 0 {
 				s.counts[i][b] -= n
-				s.placed[part] -= n
-				s.total -= n
+				s.note(item.Parts, -n)
 			}
 		}
 	}
@@ -106,7 +107,9 @@ func (s *search) hope(k int) bool {
 		s.Budget--
 		n := s.room(i, 0)
 		all += n
-		could[s.Items[i].Part] += n
+		for _, part := range s.Items[i].Parts {
+			could[part] += n
+		}
 	}
 	for part, least := range s.Least {
 		if s.placed[part]+could[part] < least {
@@ -150,6 +153,13 @@ func (s *search) put(item, bin int, n int64) {
 	s.Bins[bin].Add(it.Req, -n)
 	s.sum.Add(it.Req, n)
 	s.counts[item][bin] += n
-	s.placed[it.Part] += n
+	s.note(it.Parts, n)
+}
+
+// note counts n tasks of an item as placed.
+func (s *search) note(parts []int, n int64) {
+	for _, part := range parts {
+		s.placed[part] += n
+	}
 	s.total += n
 }
