@@ -38,6 +38,9 @@ func (w *World) Check() error {
 		for d := range free[i] {
 			debt.Set(d, debt.At(d)+max(0, -free[i].At(d)-n.Claimed.At(d)))
 		}
+		if (n.Name == "") != (w.nodesByName[n.Name] == nil) || n.Name == "" && n.Known {
+			errs = append(errs, fmt.Errorf("node %q is not the one of that name", n.Name))
+		}
 		if !equal(free[i], n.Free) {
 			errs = append(errs, fmt.Errorf("node %s: free %v, its tasks leave %v", n.Name, n.Free, free[i]))
 		}
@@ -103,7 +106,15 @@ func (w *World) checkPromises(own *quota.Tree) []error {
 // checkQueues compares what queues use with own, which was added up anew.
 func (w *World) checkQueues(own *quota.Tree) []error {
 	var errs []error
+	gangs := map[*Queue]int{}
+	//muster:anyorder counted
+	for _, g := range w.gangs {
+		gangs[g.Queue]++
+	}
 	for _, q := range w.queues {
+		if q.gangs != gangs[q] || (q.Name == "") != (w.queuesByName[q.Name] == nil) {
+			errs = append(errs, fmt.Errorf("queue %q: %d gangs, %d name it", q.Name, q.gangs, gangs[q]))
+		}
 		if parent := w.parentOf(q); w.Quota.Parent(q.ID) != parent && !w.Quota.Within(parent, q.ID) {
 			errs = append(errs, fmt.Errorf("queue %s: it is not below %q, though that closes no circle", q.Name, q.Parent))
 		}

@@ -233,10 +233,16 @@ func (w *World) recharge(g *Gang, q *Queue) {
 		t.queue = q
 		w.book(t, 1)
 	}
-	if g.Queue != nil {
-		w.Happened |= QueueRoom
-	}
+	was := g.Queue
 	g.Queue = q
+	if q != nil {
+		q.gangs++
+	}
+	if was != nil {
+		w.Happened |= QueueRoom
+		was.gangs--
+		w.leaveQueue(was)
+	}
 }
 
 func (w *World) forgetIfEmpty(g *Gang) {

@@ -9,14 +9,15 @@ import (
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
-// NodeID numbers the nodes of a World, densely and in order of arrival.
+// NodeID numbers the nodes of a World, densely and in order of arrival. Numbers of
+// nodes that are gone are used again.
 type NodeID int32
 
 // Node is a node as the scheduler sees it. What every pass over all nodes reads
 // stands together.
 type Node struct {
 	ID            NodeID
-	Known         bool // false: only tasks speak of it, or it is gone; nothing fits
+	Known         bool // false: only tasks speak of it, or it is gone, with no Name when nobody speaks of it; nothing fits
 	Unschedulable bool
 	// Epoch names the node's present state: equal epochs, equal room, traits and tasks.
 	Epoch       uint64
@@ -78,6 +79,7 @@ func (w *World) DropNode(name string) *Node {
 	n.Labels, n.Taints = nil, nil
 	w.Happened |= NodeChanged // helps nobody, but what is said of the nodes is no longer so
 	w.tick(n)
+	w.leaveNode(n)
 	return n
 }
 
@@ -99,10 +101,27 @@ func (w *World) node(name string) *Node {
 	if n := w.nodesByName[name]; n != nil {
 		return n
 	}
+	if k := len(w.freeNodes); k > 0 {
+		n := w.freeNodes[k-1]
+		w.freeNodes = w.freeNodes[:k-1]
+		n.Name, w.nodesByName[name] = name, n
+		return n
+	}
 	n := &Node{ID: NodeID(len(w.nodes)), Name: name}
 	w.nodes = append(w.nodes, n)
 	w.nodesByName[name] = n
 	return n
+}
+
+// leaveNode forgets a node, nil for none, when it is gone and nothing is charged
+// to it: its number is for the next that comes.
+func (w *World) leaveNode(n *Node) {
+	if n == nil || n.Known || n.Name == "" || len(n.Tasks) > 0 || !equal(n.Claimed, nil) {
+		return
+	}
+	delete(w.nodesByName, n.Name)
+	n.Name = ""
+	w.freeNodes = append(w.freeNodes, n)
 }
 
 // free adds times copies of v to what is free on a node.

@@ -11,11 +11,12 @@ import (
 type Queue struct {
 	QueueSpec
 	ID    quota.ID
-	Known bool // false: others name it, but it does not exist
+	Known bool // false: others name it, or nobody any more, but it does not exist
 	// Asks is what the gang of it that is served next asks for: each resource that
 	// any of its waiting tasks asks for, per task. The engine sets it before it
 	// compares queues.
-	Asks resource.Vector
+	Asks  resource.Vector
+	gangs int // that name it
 }
 
 // SetQueue adds or changes a queue.
@@ -36,13 +37,19 @@ func (w *World) DropQueue(name string) {
 
 func (w *World) update(q *Queue, s QueueSpec, known bool) {
 	q.QueueSpec, q.Known = s, known
+	was := w.Quota.Parent(q.ID)
 	w.attach(q)
 	for w.attachStrays() {
 	}
+	if was != quota.None {
+		w.leaveQueue(w.queues[was])
+	}
+	w.leaveQueue(q)
 	w.Happened |= QueueChanged | QueueRoom
 }
 
-// Queues returns all queues by ID. The caller must not change the slice.
+// Queues returns all queues by ID; those without a name are numbers that are free.
+// The caller must not change the slice.
 func (w *World) Queues() []*Queue { return w.queues }
 
 // QueueNamed returns the queue with that name, nil when none was heard of.
@@ -83,8 +90,31 @@ func (w *World) queue(name string) *Queue {
 	if q := w.queuesByName[name]; q != nil {
 		return q
 	}
+	if k := len(w.freeQueues); k > 0 {
+		q := w.freeQueues[k-1]
+		w.freeQueues = w.freeQueues[:k-1]
+		q.Name, w.queuesByName[name] = name, q
+		return q
+	}
 	q := &Queue{ID: w.Quota.Add(), QueueSpec: QueueSpec{Name: name}}
 	w.queues = append(w.queues, q)
 	w.queuesByName[name] = q
 	return q
+}
+
+// leaveQueue forgets a queue that does not exist when no gang and no queue below
+// it speaks of it: its number is for the next that comes.
+func (w *World) leaveQueue(q *Queue) {
+	if q.Known || q.Name == "" || q.gangs > 0 {
+		return
+	}
+	for _, other := range w.queues {
+		if w.Quota.Parent(other.ID) == q.ID {
+			return
+		}
+	}
+	delete(w.queuesByName, q.Name)
+	w.Quota.Reset(q.ID)
+	q.QueueSpec, q.Asks = QueueSpec{}, nil
+	w.freeQueues = append(w.freeQueues, q)
 }

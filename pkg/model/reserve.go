@@ -15,9 +15,13 @@ type Claim struct {
 // what others give back goes to it, and nobody else is placed there meanwhile.
 // It tells nobody: who gives a claim up for good sets Happened.
 func (w *World) SetAside(g *Gang, claims []Claim) {
+	before := g.Claims
 	w.claim(g, -1)
 	g.Claims = claims
 	w.claim(g, 1)
+	for _, c := range before {
+		w.leaveNode(c.Node)
+	}
 }
 
 func (w *World) claim(g *Gang, times int64) {

@@ -26,7 +26,7 @@ type Task struct {
 	Gang   *Gang
 	Class  *Class
 	Bucket Bucket
-	On     *Node // where it is; nil while it has no node
+	On     *Node // where it takes room; nil while it takes none
 	// Stuck says why its binding was refused, while it keeps its room for another try.
 	Stuck string
 	queue *Queue // where it is charged, or wanted; nil: nowhere
@@ -56,7 +56,7 @@ func (w *World) SetTask(s TaskSpec) {
 		t.TaskSpec = s
 		return
 	}
-	held, class, queue := t.charged(), t.Class, t.queue
+	held, class, queue, was := t.charged(), t.Class, t.queue, t.On
 	w.lift(t)
 	if !same {
 		w.exit(t)
@@ -72,6 +72,7 @@ func (w *World) SetTask(s TaskSpec) {
 	}
 	w.Happened |= TaskPlaced
 	w.touch(t.Gang)
+	w.leaveNode(was)
 }
 
 // relate notes that a task, otherwise as before, is another to those who look at
@@ -110,6 +111,7 @@ func (w *World) DropTask(uid string) {
 	w.lift(t)
 	w.exit(t)
 	delete(w.tasks, uid)
+	w.leaveNode(t.On)
 }
 
 // Unassume takes back the placement of a task whose binding failed. It does
@@ -128,6 +130,7 @@ func (w *World) Unassume(uid, node string) {
 	w.put(t)
 	w.Happened |= NodeRoom | QueueRoom
 	w.touch(t.Gang)
+	w.leaveNode(w.nodesByName[node])
 }
 
 // Stick notes why the binding of an assumed task was refused.
@@ -143,6 +146,9 @@ func (w *World) TaskOf(uid string) *Task { return w.tasks[uid] }
 
 // stand says in which bucket and on which node s puts t.
 func (w *World) stand(t *Task, s TaskSpec) (Bucket, *Node) {
+	if s.Ended != NotEnded {
+		return Over, nil
+	}
 	node := t.On
 	if s.Node != "" {
 		node = w.node(s.Node)
@@ -150,8 +156,6 @@ func (w *World) stand(t *Task, s TaskSpec) (Bucket, *Node) {
 		node = nil
 	}
 	switch {
-	case s.Ended != NotEnded:
-		return Over, node
 	case s.Deleting:
 		return Releasing, node
 	case s.Node != "":

@@ -58,6 +58,8 @@ type World struct {
 	classes      []*Class
 	classesByKey map[string]*Class
 	freeClasses  []ClassID
+	freeNodes    []*Node
+	freeQueues   []*Queue
 	gangs        map[string]*Gang
 	tasks        map[string]*Task
 	seq          uint64

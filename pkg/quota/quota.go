@@ -103,6 +103,12 @@ func (t *Tree) Add() ID {
 	return ID(len(t.accounts) - 1)
 }
 
+// Reset makes id a queue as [Tree.Add] does. Nothing may be charged to it, and no queue be below it.
+func (t *Tree) Reset(id ID) {
+	t.Set(id, None, Terms{})
+	t.accounts[id] = account{parent: None}
+}
+
 // at returns the account of id, the cluster's for None.
 func (t *Tree) at(id ID) *account {
 	if id == None {

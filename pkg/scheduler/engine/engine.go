@@ -77,6 +77,7 @@ func (e *Engine) Run(now time.Time) Report {
 	c := &Cycle{engine: e, World: e.World, Now: now}
 	e.ran = now
 	e.filterNewClasses()
+	e.renumber()
 	e.losePatience(now)
 	e.total = e.World.ForQueues(e.total)
 	c.changed = e.takeChanged(now)

@@ -52,7 +52,7 @@ func history(t *rapid.T) []engine.Event {
 		g := fmt.Sprintf("g%d", i)
 		k := rapid.IntRange(0, 4).Draw(t, "task")
 		var ev engine.Event
-		switch rapid.IntRange(0, 8).Draw(t, "kind") {
+		switch rapid.IntRange(0, 11).Draw(t, "kind") {
 		case 0, 1:
 			ev = node(i, rapid.Int64Range(0, 8).Draw(t, "size"))
 		case 2:
@@ -63,6 +63,14 @@ func history(t *rapid.T) []engine.Event {
 			ev = engine.GangGone{Key: g, UID: g}
 		case 6:
 			ev = engine.TaskGone{UID: fmt.Sprintf("%s/%d", g, k)}
+		case 7:
+			ev = engine.QueueGone{Name: fmt.Sprintf("q%d", i%2)}
+		case 8:
+			ev = engine.QueueSet{Queue: model.QueueSpec{Name: fmt.Sprintf("q%d", i%3), Capability: gpus(12), Parent: []string{"", "q2"}[i/2%2]}}
+		case 9:
+			there := task(g, k, 1, fmt.Sprintf("n%d", rapid.IntRange(0, 6).Draw(t, "on")))
+			there.Task.Ended = model.Ended(rapid.IntRange(0, 2).Draw(t, "ended"))
+			ev = there
 		default:
 			ev = task(g, k, rapid.Int64Range(1, 5).Draw(t, "ask"), "")
 		}

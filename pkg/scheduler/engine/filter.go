@@ -15,6 +15,7 @@ import (
 type causes struct {
 	words []string
 	index map[string]uint16
+	kept  int // how many there were when they were numbered last
 }
 
 // gone is the cause of nodes that are not there.
@@ -36,6 +37,31 @@ func (c *causes) of(cause string) uint16 {
 	c.words = append(c.words, cause)
 	c.index[cause] = i
 	return i
+}
+
+// mostCauses is how many causes are numbered before those that are no longer needed are dropped.
+const mostCauses = 1 << 12
+
+// renumber drops the causes that no node is turned away for any more, when there
+// are more than twice as many as after the last time.
+func (e *Engine) renumber() {
+	if len(e.causes.words) <= max(mostCauses, 2*e.causes.kept) {
+		return
+	}
+	old := e.causes.words
+	e.causes = newCauses()
+	for _, c := range e.World.Classes() {
+		if c == nil {
+			continue
+		}
+		for i, cause := range c.Causes {
+			if cause != 0 {
+				c.Causes[i] = e.causes.of(old[cause])
+			}
+		}
+	}
+	e.causes.kept = len(e.causes.words)
+	e.tallies = nil
 }
 
 // filterNewClasses asks the filters about every node for classes that are new.

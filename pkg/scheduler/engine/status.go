@@ -115,7 +115,7 @@ func (e *Engine) Queues() []QueueUse {
 		uses[i] = e.use(q)
 	}
 	e.reserved(uses)
-	return uses
+	return slices.DeleteFunc(uses, func(u QueueUse) bool { return u.Name == "" })
 }
 
 func (e *Engine) use(q *model.Queue) QueueUse {

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // TestAViewStaysSmall has pods come and go on nodes while a gang waits whose class
@@ -52,7 +53,7 @@ func TestWithoutEnqueueAllAreToldToGoAhead(t *testing.T) {
 	t.Error("the gang is not told to go ahead")
 }
 
-// TestARefusalStandsNodesThatAreOnlySpokenOf: an ended pod names a node that nobody
+// TestARefusalStandsNodesThatAreOnlySpokenOf: a pod names a node that nobody
 // was told of, after the class was looked at.
 func TestARefusalStandsNodesThatAreOnlySpokenOf(t *testing.T) {
 	e := placer(t)
@@ -64,16 +65,47 @@ func TestARefusalStandsNodesThatAreOnlySpokenOf(t *testing.T) {
 		GangSet{Gang: model.GangSpec{Key: "a", UID: "a", Queue: "q", Min: 1}}, task("a0", "a"))
 	now := time.Unix(1000, 0)
 	e.Run(now)
-	ended := task("x", "")
-	ended.Task.Node, ended.Task.Ended, ended.Task.Ours = "lost", model.Succeeded, false
+	lost := task("x", "")
+	lost.Task.Node, lost.Task.Ours = "lost", false
 	running := model.TaskSpec{UID: "r", Name: "r", Node: "n", Shape: model.Shape{Key: "1", Requests: resource.ListOf(map[string]int64{"gpu": 1})}}
-	e.Apply(ended, TaskSet{Task: running}, GangSet{Gang: model.GangSpec{Key: "b", UID: "b", Queue: "q", Min: 1}}, task("b0", "b"))
+	e.Apply(lost, TaskSet{Task: running}, GangSet{Gang: model.GangSpec{Key: "b", UID: "b", Queue: "q", Min: 1}}, task("b0", "b"))
 	for _, d := range e.Run(now).Decisions {
 		if no, ok := d.(Refuse); ok && no.Gang == "b" && no.Why.Code == reason.NeverFits {
 			return
 		}
 	}
 	t.Error("b is not told that it never fits")
+}
+
+// TestCausesThatAreNoMoreAreForgotten: a node is turned away for ever new causes.
+func TestCausesThatAreNoMoreAreForgotten(t *testing.T) {
+	reg := framework.Registry{"labels": func(framework.Args, framework.Env) (framework.Plugin, error) { return byLabel{}, nil }}
+	e, err := New(Config{Actions: []Action{placing{}}, Tiers: [][]PluginConfig{{{Name: "labels"}}}}, reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1000, 0)
+	e.Apply(QueueSet{Queue: model.QueueSpec{Name: "q"}}, GangSet{Gang: model.GangSpec{Key: "g", UID: "g", Queue: "q", Min: 1}},
+		TaskSet{Task: model.TaskSpec{UID: "g0", Name: "g0", Gang: "g", Ours: true, Shape: model.Shape{Key: "1"}}})
+	for i := range 3 * mostCauses {
+		e.Apply(NodeSet{Node: model.NodeSpec{Name: "n", Labels: map[string]string{"why": fmt.Sprint("cause ", i)}}})
+		e.Run(now)
+	}
+	if n := len(e.causes.words); n > mostCauses+1 {
+		t.Errorf("%d causes are remembered", n)
+	}
+	if why, _ := e.Explain("g"); len(why.Nodes) != 1 || why.Nodes[0].Cause != fmt.Sprint("cause ", 3*mostCauses-1) {
+		t.Errorf("the gang waits for %s", why)
+	}
+}
+
+// byLabel turns nodes away for what their label says.
+type byLabel struct{}
+
+func (byLabel) Name() string          { return "labels" }
+func (byLabel) WakesOn() model.Change { return model.NodeChanged }
+func (byLabel) FilterNodes(*model.Class) framework.NodeFilter {
+	return func(n *model.Node) (string, bool) { return n.Labels["why"], n.Labels["why"] == "" }
 }
 
 // placer is an engine that only places, without plugins, with a queue q.

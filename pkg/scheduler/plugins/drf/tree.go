@@ -41,6 +41,9 @@ func (t *tree) build(w *model.World) {
 	t.ways = make([][]*node, len(w.Queues()))
 	inner := map[string]*node{}
 	for _, q := range w.Queues() {
+		if q.Name == "" {
+			continue
+		}
 		at, key := t.top, strings.Builder{}
 		path := pathOf(w, q)
 		for _, s := range path[:len(path)-1] {
