@@ -14,14 +14,14 @@ func Resources(l corev1.ResourceList) resource.List {
 	amounts := make(map[string]int64, len(l))
 	//muster:anyorder a copy from map to map
 	for name, q := range l {
-		amounts[string(name)] = units(name, q)
+		amounts[string(name)] = Units(name, q)
 	}
 	return resource.ListOf(amounts)
 }
 
-// units reads a quantity in our unit of its resource. What is beyond 64 bits is
+// Units reads a quantity in our unit of its resource. What is beyond 64 bits is
 // held at their end: quantities are exact far beyond, and their own conversion wraps.
-func units(name corev1.ResourceName, q apiresource.Quantity) int64 {
+func Units(name corev1.ResourceName, q apiresource.Quantity) int64 {
 	scale := 1.0
 	if name == corev1.ResourceCPU {
 		scale = 1000

@@ -16,6 +16,7 @@ func (w *World) Check() error {
 	errs := w.checkGangs()
 	free := make([]resource.Vector, len(w.nodes))
 	var total, foreign resource.Vector
+	total.Add(w.stock, 1)
 	for i, n := range w.nodes {
 		free[i].Add(n.Allocatable, 1)
 		total.Add(n.Allocatable, 1)
@@ -30,6 +31,7 @@ func (w *World) Check() error {
 	errs = append(errs, w.checkTasks(free, &own, &foreign)...)
 	w.checkClaims(free, &own)
 	errs = append(errs, w.checkPromises(&own)...)
+	errs = append(errs, w.checkDevices(&own, &foreign)...)
 	if !equal(total, w.Total) || !equal(foreign, w.Foreign) {
 		errs = append(errs, fmt.Errorf("total %v and foreign %v, nodes and tasks give %v and %v", w.Total, w.Foreign, total, foreign))
 	}
@@ -101,6 +103,61 @@ func (w *World) checkPromises(own *quota.Tree) []error {
 		return nil
 	}
 	return []error{fmt.Errorf("promised %v and owed %v, gangs give %v and %v", w.PromisedAll, w.Owed, promised, owed)}
+}
+
+// checkDevices notes in own, or in foreign, what claims take: each once, for the task
+// that is charged longest, else for the first that waits.
+func (w *World) checkDevices(own *quota.Tree, foreign *resource.Vector) []error {
+	var errs []error
+	users := w.deviceUsers()
+	for _, key := range slices.Sorted(maps.Keys(users)) {
+		t, c := users[key], w.deviceClaims[key]
+		if c == nil {
+			errs = append(errs, fmt.Errorf("claim %s: task %s uses it, and it is not kept", key, t.Name))
+			continue
+		}
+		var queue *Queue
+		if t.Gang != nil {
+			queue = t.Gang.Queue
+		}
+		switch takes := w.takes(c.ClaimRef); {
+		case t.charged() && queue == nil:
+			foreign.Add(takes, 1)
+		case t.charged():
+			own.Charge(queue.ID, takes, 1)
+		case queue != nil:
+			own.Want(queue.ID, takes, 1)
+		}
+	}
+	return errs
+}
+
+// deviceUsers finds the task that each claim in use stands for.
+func (w *World) deviceUsers() map[string]*Task {
+	users := map[string]*Task{}
+	for _, uid := range slices.Sorted(maps.Keys(w.tasks)) {
+		t := w.tasks[uid]
+		if !t.charged() && t.Bucket != Waiting {
+			continue
+		}
+		for _, ref := range t.Claims.All() {
+			if u := users[ref.Key]; u == nil || w.before(t, u) {
+				users[ref.Key] = t
+			}
+		}
+	}
+	return users
+}
+
+// before reports whether a claim that both tasks use stands for t rather than for o.
+func (w *World) before(t, o *Task) bool {
+	if t.charged() != o.charged() {
+		return t.charged()
+	}
+	if t.charged() {
+		return w.since[t] < w.since[o]
+	}
+	return t.Seq < o.Seq
 }
 
 // checkQueues compares what queues use with own, which was added up anew.

@@ -92,8 +92,9 @@ type TaskSpec struct {
 	Gated    bool // scheduling gates are set
 	// QueueGated says that the only gate is the one that is opened when the queue has room.
 	QueueGated bool
-	Ours       bool // it asks for our scheduler
-	Running    bool // all its containers have started
+	Ours       bool    // it asks for our scheduler
+	Claims     *Claims // for devices; nil: none
+	Running    bool    // all its containers have started
 	Deleting   bool
 	Ended      Ended
 	// Pod is the pod itself, for plugins that look further; nil in scripts. It is shared: nobody may change it.

@@ -36,6 +36,15 @@ func TestSumsFollowWhateverHappens(t *testing.T) {
 					Deleting: rapid.Bool().Draw(t, "deleting"),
 					Ended:    rapid.SampledFrom([]model.Ended{model.NotEnded, model.NotEnded, model.Succeeded}).Draw(t, "ended"),
 				}
+				s.Claims = &model.Claims{}
+				for i := range 3 {
+					if rapid.Bool().Draw(t, "shares") {
+						s.Claims.Refs = append(s.Claims.Refs, model.ClaimRef{Key: "c" + strconv.Itoa(i+1)})
+					}
+				}
+				if rapid.Bool().Draw(t, "own") {
+					s.Claims.Refs = append(s.Claims.Refs, model.ClaimRef{Key: s.UID + "/own", Template: pick("p", 2)})
+				}
 				s.Shape.Key = pick("s", 2)
 				s.Shape.Requests = resource.ListOf(map[string]int64{"cpu": int64(len(s.Shape.Key) + int(s.Shape.Key[1]))})
 				w.SetTask(s)
@@ -51,6 +60,14 @@ func TestSumsFollowWhateverHappens(t *testing.T) {
 				}
 				w.Commit()
 			},
+			"claim": func(*rapid.T) {
+				w.SetDevices(model.Devices{Claim: pick("c", 3), Takes: few(t), Gone: rapid.Bool().Draw(t, "gone")})
+			},
+			"template": func(*rapid.T) {
+				w.SetDevices(model.Devices{Template: pick("p", 2), Takes: few(t), Gone: rapid.Bool().Draw(t, "gone")})
+			},
+			"stock":  func(*rapid.T) { w.SetStock(few(t)) },
+			"forget": func(*rapid.T) { w.ForgetDevices() },
 			"failed": func(*rapid.T) { w.Unassume(pick("t", 4), "n") },
 			"": func(t *rapid.T) {
 				if err := w.Check(); err != nil {
@@ -60,6 +77,11 @@ func TestSumsFollowWhateverHappens(t *testing.T) {
 		}
 		t.Repeat(happen)
 	})
+}
+
+// few are some devices of two kinds.
+func few(t *rapid.T) resource.List {
+	return resource.ListOf(map[string]int64{"deviceclass/a": rapid.Int64Range(0, 4).Draw(t, "a"), "deviceclass/b": rapid.Int64Range(0, 4).Draw(t, "b")})
 }
 
 func TestAGangUsesWhatItsTasksAreCharged(t *testing.T) {

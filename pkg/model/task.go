@@ -48,6 +48,7 @@ func (w *World) SetTask(s TaskSpec) {
 		w.tasks[s.UID] = t
 		w.enter(t)
 		w.put(t)
+		w.shared(t)
 	}
 	bucket, node := w.stand(t, s)
 	same := t.belongs(s)
@@ -57,6 +58,7 @@ func (w *World) SetTask(s TaskSpec) {
 		return
 	}
 	held, class, queue, was := t.charged(), t.Class, t.queue, t.On
+	claims := t.Claims
 	w.lift(t)
 	if !same {
 		w.exit(t)
@@ -67,6 +69,9 @@ func (w *World) SetTask(s TaskSpec) {
 		w.enter(t)
 	}
 	w.put(t)
+	if !slices.Equal(t.Claims.All(), claims.All()) {
+		w.shared(t)
+	}
 	if held && (moved || !t.charged() || t.Class != class || t.queue != queue) {
 		w.Happened |= NodeRoom | QueueRoom
 	}
@@ -91,7 +96,7 @@ func (w *World) relate(t *Task, s TaskSpec) {
 
 // equals reports whether s says nothing new of what else counts.
 func (t *Task) equals(s TaskSpec) bool {
-	return s.Running == t.Running && s.Ended == t.Ended && s.QueueGated == t.QueueGated
+	return s.Running == t.Running && s.Ended == t.Ended && s.QueueGated == t.QueueGated && slices.Equal(s.Claims.All(), t.Claims.All())
 }
 
 // belongs reports whether s has a task in the same gang, role and class as before.
@@ -111,6 +116,7 @@ func (w *World) DropTask(uid string) {
 	w.lift(t)
 	w.exit(t)
 	delete(w.tasks, uid)
+	delete(w.since, t)
 	w.leaveNode(t.On)
 }
 
@@ -230,7 +236,8 @@ func (w *World) put(t *Task) {
 	}
 }
 
-// book adds or takes away what a task uses or wants, in its queue if it has one.
+// book adds or takes away what a task uses or wants, in its queue if it has one, and
+// the claims of those that have some.
 func (w *World) book(t *Task, times int64) {
 	if t.charged() && t.Gang != nil {
 		t.Gang.Used.Add(t.Class.Req, times)
@@ -242,6 +249,9 @@ func (w *World) book(t *Task, times int64) {
 		w.Foreign.Add(t.Class.Req, times)
 	case t.Bucket == Waiting && t.queue != nil:
 		w.Quota.Want(t.queue.ID, t.Class.Req, times)
+	}
+	if t.Claims != nil {
+		w.use(t, times)
 	}
 }
 

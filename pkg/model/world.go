@@ -28,12 +28,13 @@ const (
 //   - a node's Free is its Allocatable less its charged tasks;
 //   - a gang's and its roles' counts, and what a gang uses, are those of its tasks;
 //   - a queue wants what the waiting tasks of its gangs ask for, and its gangs await;
-//   - what is promised and owed to all gangs is what is to each.
+//   - what is promised and owed to all gangs is what is to each;
+//   - a claim for devices is charged, or wanted, once, however many tasks share it.
 type World struct {
 	Resources resource.Table
 	Quota     quota.Tree
-	// Total is what all known nodes have together, Foreign what tasks without a
-	// queue take of it.
+	// Total is what all known nodes and devices have together, Foreign what tasks
+	// without a queue take of it.
 	Total, Foreign resource.Vector
 	// Debt is by how much tasks exceed the nodes they are on, all nodes together:
 	// what is used of what is not there, as on a node that shrank or is gone.
@@ -68,6 +69,12 @@ type World struct {
 	journal      []*Task
 	touched      []*Gang
 	loose        []*Task
+	deviceClaims map[string]*deviceClaim    // those that tasks name, by key
+	byClaim      map[string]resource.Vector // what claims take, as told
+	byTemplate   map[string]resource.Vector // what the claims of templates take, as told
+	stock        resource.Vector            // what there is of all devices
+	since        map[*Task]uint64           // those that are charged for claims, numbered in the order in which that began
+	holds        uint64                     // numbers given in since
 }
 
 // New returns an empty World.
@@ -78,6 +85,10 @@ func New() *World {
 		classesByKey: map[string]*Class{},
 		gangs:        map[string]*Gang{},
 		tasks:        map[string]*Task{},
+		deviceClaims: map[string]*deviceClaim{},
+		byClaim:      map[string]resource.Vector{},
+		byTemplate:   map[string]resource.Vector{},
+		since:        map[*Task]uint64{},
 	}
 }
 

@@ -94,8 +94,11 @@ func IsName(word string) bool {
 	return strings.HasPrefix(word, "hugepages-") || strings.Contains(word, "/")
 }
 
-// Bytes reports whether the resource name is counted in bytes.
+// Bytes reports whether the resource name, or the dimension of devices that it names, is counted in bytes.
 func Bytes(name string) bool {
+	if dimension, _, ok := strings.Cut(name, ".deviceclass/"); ok {
+		name = dimension
+	}
 	return name == Memory || name == EphemeralStorage || strings.HasPrefix(name, "hugepages-") || strings.HasSuffix(name, "storage")
 }
 

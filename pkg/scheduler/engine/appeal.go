@@ -24,7 +24,8 @@ const (
 // appeal looks at every arrangement of a gang's tasks, and at every choice of them
 // that makes it whole, after the greedy placement found none. It places the first
 // that holds. Where plugins judge tasks, an arrangement is made of what they say
-// beforehand, and is dropped when they say otherwise as it is carried out.
+// beforehand, and is dropped when they say otherwise as it is carried out, or when the
+// queue has no room for the devices that its tasks claim.
 func (e *Engine) appeal(g *model.Gang) bool {
 	parts := g.Parts()
 	items := e.plead(g, parts)
@@ -59,7 +60,7 @@ func (e *Engine) appeal(g *model.Gang) bool {
 			}
 			p.Least = append(p.Least, least)
 		}
-		if counts, ok := p.Solve(); ok && e.arrange(items, counts, nodes) && g.Whole() {
+		if counts, ok := p.Solve(); ok && e.affords(g, items, counts) && e.arrange(items, counts, nodes) && g.Whole() {
 			return true
 		}
 		e.World.Rollback(mark)
@@ -119,6 +120,20 @@ func (it *plea) fits(n *model.Node) bool {
 		it.verdicts[domain] = ok
 	}
 	return ok
+}
+
+// affords reports whether the queue has room for the tasks of an arrangement with all their
+// claims, which the search does not know of.
+func (e *Engine) affords(g *model.Gang, items []*plea, counts [][]int64) bool {
+	var bill model.Bill
+	for i, it := range items {
+		n := int64(0)
+		for _, here := range counts[i] {
+			n += here
+		}
+		bill.Add(e.World, it.class, it.tasks[:n])
+	}
+	return e.World.Quota.Fits(g.Queue.ID, bill.Sum, e.total)
 }
 
 // arrange carries out an arrangement, as far as the judges let it.

@@ -107,6 +107,7 @@ func (e *Engine) Reconfigure(config Config) error {
 		return err
 	}
 	e.config, e.tiers = config, tiers
+	e.World.ForgetDevices()
 	for _, key := range e.objects.order {
 		tiers.Learn(e.objects.known[key], false)
 	}
@@ -134,6 +135,18 @@ func (e *Engine) learn(ev ObjectSet) {
 	e.objects.set(key, ev)
 	e.tiers.Learn(ev.Object, ev.Gone)
 	e.World.Happened |= model.ObjectChanged
+}
+
+// recount has the ledger charge for devices as plugins say.
+func (e *Engine) recount() {
+	changed, stock, news := e.tiers.Recount()
+	if !news {
+		return
+	}
+	for _, d := range changed {
+		e.World.SetDevices(d)
+	}
+	e.World.SetStock(stock)
 }
 
 // objects are those that plugins were told of, for plugins to come.

@@ -46,7 +46,7 @@ func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 	}
 	need := c.World.Resources.Vector(g.MinResources)
 	if over := c.World.Quota.Exceeded(g.Queue.ID, need, e.total, true); over != nil {
-		no := e.overLimit(over, need)
+		no := e.overLimit(over, model.Bill{Sum: need})
 		return c.refuse(en, no.why, no.wakes)
 	}
 	if vote, why, wakes := e.tiers.VoteOnGang(g, need); vote == framework.Refuse {

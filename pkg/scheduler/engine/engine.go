@@ -79,6 +79,7 @@ func (e *Engine) Run(now time.Time) Report {
 	e.filterNewClasses()
 	e.renumber()
 	e.losePatience(now)
+	e.recount()
 	e.total = e.World.ForQueues(e.total)
 	c.changed = e.takeChanged(now)
 	if at, ok := e.tiers.RetryAt(); ok && !now.Before(at) {

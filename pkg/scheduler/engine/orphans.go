@@ -96,15 +96,6 @@ func (c *Cycle) notice() {
 	}
 }
 
-// sum adds up what tasks ask for.
-func sum(tasks []*model.Task) resource.Vector {
-	var v resource.Vector
-	for _, t := range tasks {
-		v.Add(t.Class.Req, 1)
-	}
-	return v
-}
-
 // openGates opens the gates of tasks that wait for their queue to have room, as far
 // as it has, once it has room for all that the gang lacks: those that come after
 // see no pod that lacks nothing but quota, and add no nodes for it. What was let in
@@ -117,21 +108,22 @@ func (c *Cycle) openGates(en *entry) (refusal, bool) {
 	if why, wakes, ok := e.mayRun(g); !ok {
 		return refusal{why: why, wakes: wakes}, false
 	}
-	var need resource.Vector
+	var bill model.Bill
+	var promised resource.Vector
 	var open []*model.Task
 	lack := int(g.Min - g.Counts.Held() - g.Counts.Waiting)
-	for _, t := range g.Tasks {
+	for i, t := range g.Tasks {
 		if t.Bucket != model.Gated || !t.QueueGated {
 			continue
 		}
-		need.Add(t.Class.Req, 1)
-		if over := e.World.Quota.Exceeded(g.Queue.ID, need, e.total, true); over != nil {
+		bill.Add(e.World, t.Class, g.Tasks[i:i+1])
+		if over := e.World.Quota.Exceeded(g.Queue.ID, bill.Sum, e.total, true); over != nil {
 			if len(open) < lack {
-				return e.overLimit(over, need), false
+				return e.overLimit(over, bill), false
 			}
 			break
 		}
-		open = append(open, t)
+		open, promised = append(open, t), slices.Clone(bill.Sum)
 	}
 	for _, t := range open {
 		if !en.opened[t] {
@@ -139,7 +131,7 @@ func (c *Cycle) openGates(en *entry) (refusal, bool) {
 		}
 	}
 	if len(open) > 0 {
-		e.World.Promise(g, sum(open))
+		e.World.Promise(g, promised)
 		e.timers[en] = c.Now.Add(e.config.PatienceFor)
 	}
 	en.opened = map[*model.Task]bool{}

@@ -68,8 +68,8 @@ func phaseOf(g *model.Gang, was model.Phase) model.Phase {
 // ended reports whether a phase is one that a gang only leaves when new tasks come.
 func ended(p model.Phase) bool { return p == model.Completed || p == model.GangLost }
 
-// overLimit words the ceilings that need more would break.
-func (e *Engine) overLimit(over []quota.Over, need resource.Vector) refusal {
+// overLimit words the ceilings that a bill would break.
+func (e *Engine) overLimit(over []quota.Over, bill model.Bill) refusal {
 	why := reason.Reason{Code: reason.QueueCapability, Kind: "Queue"}
 	wakes := model.QueueRoom | model.QueueChanged
 	if over[0].Queue != quota.None {
@@ -87,7 +87,10 @@ func (e *Engine) overLimit(over []quota.Over, need resource.Vector) refusal {
 		why.Short = append(why.Short, short)
 	}
 	slices.SortFunc(why.Short, func(a, b reason.Shortage) int { return cmp.Compare(a.Resource, b.Resource) })
-	return refusal{why: why, wakes: wakes, short: shortfall{queue: need}}
+	if bill.Moves(e.World) {
+		return refusal{why: why, wakes: wakes | model.TaskPlaced} // whoever shares a claim may be charged for it by then
+	}
+	return refusal{why: why, wakes: wakes, short: shortfall{queue: bill.Sum}}
 }
 
 // QueueUse is what a queue uses and is entitled to. It is made from the ledger on demand.

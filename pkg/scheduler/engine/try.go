@@ -105,13 +105,12 @@ func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 
 // placeGroups places all tasks of all groups, or says why that can't be.
 func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
-	var need resource.Vector
+	var bill model.Bill
 	for i := range groups {
-		gr := &groups[i]
-		need.Add(gr.class.Req, int64(len(gr.tasks)))
+		bill.Add(e.World, groups[i].class, groups[i].tasks)
 	}
-	if over := e.World.Quota.Exceeded(g.Queue.ID, need, e.total, false); over != nil {
-		return e.overLimit(over, need), false
+	if over := e.World.Quota.Exceeded(g.Queue.ID, bill.Sum, e.total, false); over != nil {
+		return e.overLimit(over, bill), false
 	}
 	if len(groups) == 1 {
 		return e.placeGroup(groups[0])
@@ -184,12 +183,12 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 	}
 	gr := u.groups[0]
 	yielded := false
-	placed, no := e.place(gr, func(int) bool {
+	placed, no := e.place(gr, func(placed int) bool {
 		if yields() {
 			yielded = true
 			return false
 		}
-		return e.World.Quota.Fits(g.Queue.ID, gr.class.Req, e.total)
+		return e.World.Quota.Fits(g.Queue.ID, e.World.Bill(gr.tasks[placed]).Sum, e.total)
 	})
 	left := gr.tasks[placed:]
 	switch {
@@ -198,8 +197,9 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 	case no.why.Code != "":
 		return no, false
 	}
-	if over := e.World.Quota.Exceeded(g.Queue.ID, gr.class.Req, e.total, false); over != nil {
-		return e.overLimit(over, gr.class.Req), false
+	bill := e.World.Bill(left[0])
+	if over := e.World.Quota.Exceeded(g.Queue.ID, bill.Sum, e.total, false); over != nil {
+		return e.overLimit(over, bill), false
 	}
 	no = e.noRoom(group{class: gr.class, role: gr.role, kind: gr.kind, tasks: left})
 	no.short.need = 1 // each is worth an attempt by itself

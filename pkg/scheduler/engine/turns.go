@@ -57,7 +57,7 @@ func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn
 		case turn == Refused && l.queue.Strict:
 			c.block(l, en)
 		}
-		l.ask()
+		l.ask(c.World)
 	}
 }
 
@@ -72,23 +72,23 @@ func (c *Cycle) fill(wants func(*model.Gang) bool) {
 	c.standBehind()
 	for _, l := range c.lanes {
 		slices.SortFunc(l.gangs, c.engine.before)
-		l.ask()
+		l.ask(c.World)
 	}
 }
 
 // ask says what the first gang of a lane asks for.
-func (l *lane) ask() {
+func (l *lane) ask(w *model.World) {
 	if len(l.gangs) == 0 {
 		return
 	}
 	asks := l.queue.Asks[:0]
 	var last *model.Class
 	for _, t := range l.gangs[0].gang.Tasks {
-		if t.Class == last || t.Bucket != model.Waiting {
+		if t.Bucket != model.Waiting || t.Class == last && t.Claims == nil {
 			continue
 		}
 		last = t.Class
-		for d, n := range last.Req {
+		for d, n := range w.Bill(t).Sum {
 			if n > asks.At(d) {
 				asks.Set(d, n)
 			}

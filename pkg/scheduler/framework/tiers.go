@@ -38,6 +38,7 @@ type Tiers struct {
 	notices     []Notices
 	onQueues    []NoticesOnQueues
 	retries     []Retries
+	counts      []CountsDevices
 	nodeWakes   model.Change
 }
 
@@ -56,6 +57,7 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.notices = add(t.notices, p, 0)
 			t.onQueues = add(t.onQueues, p, 0)
 			t.retries = add(t.retries, p, 0)
+			t.counts = add(t.counts, p, 0)
 		}
 		if votes != nil {
 			t.votes = append(t.votes, votes)

@@ -162,6 +162,40 @@ func TestWhatDependsOnMoreThanTheNodeIsSaid(t *testing.T) {
 	}
 }
 
+func TestAPodsClaimsAreReadAsFarAsTheyAreKnown(t *testing.T) {
+	claims := func(p *corev1.Pod) {
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{
+			{Name: "shared", ResourceClaimName: new("c")},
+			{Name: "again", ResourceClaimName: new("c")},
+			{Name: "own", ResourceClaimTemplateName: new("t")},
+			{Name: "none", ResourceClaimTemplateName: new("u")},
+		}
+	}
+	made := func(p *corev1.Pod) {
+		p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "own", ResourceClaimName: new("p-own-1")}, {Name: "none"}}
+	}
+	tests := map[string]struct {
+		edits []func(*corev1.Pod)
+		want  []model.ClaimRef
+	}{
+		"none": {},
+		"before they are made": {[]func(*corev1.Pod){claims}, []model.ClaimRef{
+			{Key: "ml/c"}, {Key: "pod/u/own", Template: "ml/t"}, {Key: "pod/u/none", Template: "ml/u"},
+		}},
+		"once they are made, or need not be": {[]func(*corev1.Pod){claims, made}, []model.ClaimRef{
+			{Key: "ml/c"}, {Key: "ml/p-own-1", Template: "ml/t"},
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			task, _ := intake.Pod(pod(tt.edits...), ours)
+			if diff := cmp.Diff(tt.want, task.Claims.All()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestAPodGroupIsReadAsAGang(t *testing.T) {
 	created := metav1.NewTime(time.Unix(1000, 0))
 	pg := &schedulingv1beta1.PodGroup{

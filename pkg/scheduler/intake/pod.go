@@ -27,6 +27,7 @@ func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, b
 		Running:  p.Status.Phase == corev1.PodRunning,
 		Deleting: p.DeletionTimestamp != nil,
 		Pod:      p,
+		Claims:   claims(p),
 	}
 	t.QueueGated = len(p.Spec.SchedulingGates) == 1 && p.Spec.SchedulingGates[0].Name == schedulingv1beta1.QueueAllocationGate
 	if !t.Ours && t.Node == "" {
@@ -46,6 +47,36 @@ func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, b
 	}
 	t.Shape = shape(p)
 	return t, true
+}
+
+// claims lists a pod's claims for devices. One that is yet to be made by a template
+// has a name of the pod's own until then; one that turned out not to be needed is left out.
+func claims(p *corev1.Pod) *model.Claims {
+	var refs []model.ClaimRef
+	for _, c := range p.Spec.ResourceClaims {
+		var ref model.ClaimRef
+		if c.ResourceClaimTemplateName != nil {
+			ref.Template = p.Namespace + "/" + *c.ResourceClaimTemplateName
+		}
+		i := slices.IndexFunc(p.Status.ResourceClaimStatuses, func(s corev1.PodResourceClaimStatus) bool { return s.Name == c.Name })
+		switch {
+		case c.ResourceClaimName != nil:
+			ref.Key = p.Namespace + "/" + *c.ResourceClaimName
+		case i < 0:
+			ref.Key = "pod/" + string(p.UID) + "/" + c.Name
+		case p.Status.ResourceClaimStatuses[i].ResourceClaimName != nil:
+			ref.Key = p.Namespace + "/" + *p.Status.ResourceClaimStatuses[i].ResourceClaimName
+		default:
+			continue
+		}
+		if !slices.ContainsFunc(refs, func(r model.ClaimRef) bool { return r.Key == ref.Key }) {
+			refs = append(refs, ref)
+		}
+	}
+	if refs == nil {
+		return nil
+	}
+	return &model.Claims{Refs: refs}
 }
 
 func group(p *corev1.Pod) string {

@@ -35,7 +35,7 @@ func Rules() []rbacv1.PolicyRule {
 		rule(corev1.GroupName, []string{"namespaces", "resourcequotas"}, read),
 		rule(corev1.GroupName, []string{"persistentvolumeclaims", "persistentvolumes"}, append([]string{"update"}, read...)),
 		rule(storagev1.GroupName, []string{"storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"}, read),
-		rule(resourcev1.GroupName, []string{"resourceclaims", "resourceslices", "deviceclasses"}, read),
+		rule(resourcev1.GroupName, []string{"resourceclaims", "resourceclaimtemplates", "resourceslices", "deviceclasses"}, read),
 		rule(resourcev1.GroupName, []string{"resourceclaims"}, []string{"update"}),
 		rule(resourcev1.GroupName, []string{"resourceclaims/status"}, []string{"update"}),
 		rule("policy", []string{"poddisruptionbudgets"}, read),
