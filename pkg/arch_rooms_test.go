@@ -62,7 +62,7 @@ func rooms() []room {
 		{dirs: []string{"pkg/manifests"}, outside: []string{"k8s.io/api/", "sigs.k8s.io/yaml"}, why: "it writes what it is given; cmd walks the lists"},
 		{dirs: []string{"pkg/cli"}, ours: slices.Concat(ground, []string{"pkg/sim"}), outside: slices.Concat(edge, []string{"github.com/spf13/"}), why: "it talks to the API server like any user"},
 		{dirs: []string{"pkg/testkit"}, ours: slices.Concat(ground, wholeEngine, []string{"pkg/sim", "pkg/workload"}), outside: edge, why: "builders for tests, imported by tests only"},
-		{dirs: []string{"pkg/muster"}, ours: []string{"apis", "apis/*/*", "integrations", "pkg/*", "pkg/*/*", "pkg/scheduler/plugins/extender", "pkg/scheduler/plugins/relations"}, outside: slices.Concat(edge, []string{"github.com/spf13/", "github.com/prometheus/"}), why: "flags, wiring and signals; the only room that knows both towers, and a guest's own main function may call it"},
+		{dirs: []string{"pkg/muster"}, ours: []string{"apis", "apis/*/*", "integrations", "pkg/*", "pkg/*/*", "pkg/scheduler/plugins/capacity", "pkg/scheduler/plugins/extender", "pkg/scheduler/plugins/relations"}, outside: slices.Concat(edge, []string{"github.com/spf13/", "github.com/prometheus/"}), why: "flags, wiring and signals; the only room that knows both towers, and a guest's own main function may call it"},
 		{dirs: []string{"cmd/*"}, ours: []string{"pkg/muster"}, why: "a main function"},
 		{dirs: []string{"test", "test/*", "test/*/*"}, ours: []string{"apis", "apis/*/*", "pkg/*", "pkg/*/*", "pkg/*/*/*", "test/*"}, outside: []string{""}, why: "it looks at the product from outside, and is imported by nothing of it"},
 	}

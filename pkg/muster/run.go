@@ -23,6 +23,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/live"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/capacity"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/extender"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/relations"
 )
@@ -138,6 +139,7 @@ func (g *guests) registry(ctx context.Context) framework.Registry {
 	r := plugins.Builtin()
 	r["extender"] = extender.New(ctx)
 	r["predicates"] = relations.New
+	r["capacity"] = capacity.Selecting(relations.Selects())
 	r["nodeorder"] = relations.NodeOrder(r["nodeorder"])
 	maps.Copy(r, g.plugins)
 	return r

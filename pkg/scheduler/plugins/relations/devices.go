@@ -2,10 +2,12 @@ package relations
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	resourceslicetracker "k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
@@ -15,6 +17,9 @@ import (
 
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
+
+// expressions is how many selectors are remembered once they are read.
+const expressions = 1000
 
 // devices shows kube-scheduler's plugin the claims and devices there are. A claim
 // that was given devices a moment ago shows as having them: the tasks of a gang
@@ -109,4 +114,29 @@ func (d *devices) writes(p *corev1.Pod) []framework.Write {
 		writes = append(writes, framework.Write{Object: claim, Status: true})
 	}
 	return writes
+}
+
+// Selects makes a judge of which devices are chosen by selectors: all must say yes. One
+// that can't be read, or that can't say anything about a device, chooses none.
+func Selects() func(driver string, d *resourcev1.Device, selectors []resourcev1.DeviceSelector) bool {
+	fts := features()
+	known := cel.NewCache(expressions, cel.Features{
+		EnableConsumableCapacity: fts.EnableDRAConsumableCapacity, EnableListTypeAttributes: fts.EnableDRAListTypeAttributes,
+	})
+	ctx := quiet()
+	return func(driver string, d *resourcev1.Device, selectors []resourcev1.DeviceSelector) bool {
+		return !slices.ContainsFunc(selectors, func(s resourcev1.DeviceSelector) bool {
+			if s.CEL == nil {
+				return true
+			}
+			expression := known.GetOrCompile(s.CEL.Expression)
+			if expression.Error != nil {
+				return true
+			}
+			yes, _, err := expression.DeviceMatches(ctx, cel.Device{
+				Driver: driver, AllowMultipleAllocations: d.AllowMultipleAllocations, Attributes: d.Attributes, Capacity: d.Capacity,
+			})
+			return err != nil || !yes
+		})
+	}
 }
