@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	resourcev1 "k8s.io/api/resource/v1"
+
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 )
@@ -23,8 +25,10 @@ func (s *Sim) gone(w words) error {
 			delete(s.tasks, uid)
 			s.engine.Apply(engine.TaskGone{UID: uid})
 		}
+	case "claim":
+		s.engine.Apply(engine.ObjectSet{Object: &resourcev1.ResourceClaim{ObjectMeta: named(name)}, Gone: true})
 	default:
-		return fmt.Errorf("gone %s: write node, queue, gang or task", w.at(1))
+		return fmt.Errorf("gone %s: write node, queue, gang, task or claim", w.at(1))
 	}
 	return nil
 }

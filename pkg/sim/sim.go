@@ -47,10 +47,11 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //	node NAME [cpu= memory= gpu= RESOURCE/NAME=] [labels=k:v,…] [taint=key:Effect] [cordoned]
 //	plugin NAME [ARGUMENT=VALUE]            adds a plugin in a tier of its own; before anything else
 //	queue NAME [RESOURCE=…] [guarantee.RESOURCE=…] [deserved.RESOURCE=…] [weight=N] [priority=N] [parent=NAME] [strict] [closed]
-//	gang NAME [min=N] [tasks=N RESOURCE=…] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [note=key:value,…] [select=k:v,…] [phase=P]
-//	tasks GANG ROLE N [RESOURCE=…] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [queue-gated] [node=NAME]
+//	gang NAME [min=N] [tasks=N RESOURCE=… claims=NAME,… template=NAME] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [note=key:value,…] [select=k:v,…] [phase=P]
+//	tasks GANG ROLE N [RESOURCE=…] [claims=NAME,…] [template=NAME] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [queue-gated] [node=NAME]
+//	claim|template NAME class=NAME [count=N] [capacity.DIMENSION=…]  for devices: shared, or one for each task
 //	pod NAME [RESOURCE=…] [node=NAME] [gated] a pod without a gang; with a node, not ours
-//	gone node|queue|gang|task NAME
+//	gone node|queue|gang|task|claim NAME
 //	confirm [GANG]                          the API server confirms all binds
 //	refuse TASK                             its binding is refused, and will be tried again
 //	fail TASK                               its binding is given up
@@ -100,6 +101,8 @@ func (s *Sim) tell(w words) error {
 		return s.addTasks(w)
 	case "pod":
 		return s.pod(w)
+	case "claim", "template":
+		return s.claim(w)
 	case "gone":
 		return s.gone(w)
 	case "confirm":
@@ -250,6 +253,7 @@ func (s *Sim) make(gang, role string, count int, w words) error {
 		s.set(model.TaskSpec{
 			UID: uid, Name: uid, Gang: gang, Role: role, Shape: shape, Ours: true,
 			Priority: int32(priority), Gated: w.has("gated") || w.has("queue-gated"), QueueGated: w.has("queue-gated"), Node: w.named["node"], Pod: pod,
+			Claims: w.claims(uid),
 		})
 	}
 	return nil
