@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,14 +70,18 @@ func (s *settings) validate() error {
 	if len(s.schedulerNames) == 0 {
 		errs = append(errs, errors.New("--scheduler-name: give at least one"))
 	}
-	for _, name := range s.schedulerNames {
+	for i, name := range s.schedulerNames {
 		if name == "" {
 			errs = append(errs, errors.New("--scheduler-name: a name can't be empty"))
+		} else if slices.Contains(s.schedulerNames[:i], name) {
+			errs = append(errs, fmt.Errorf("--scheduler-name=%s is given twice: give it once", name))
 		}
 	}
-	for _, label := range s.nodes {
+	for i, label := range s.nodes {
 		if key, _, ok := strings.Cut(label, ":"); !ok || key == "" {
 			errs = append(errs, fmt.Errorf("--node-selector=%s: give key:value", label))
+		} else if slices.Contains(s.nodes[:i], label) {
+			errs = append(errs, fmt.Errorf("--node-selector=%s is given twice: give it once", label))
 		}
 	}
 	if s.bindWorkers < 0 {

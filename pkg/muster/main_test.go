@@ -28,14 +28,14 @@ func TestGeneratedFilesAreFresh(t *testing.T) {
 
 func TestWrongFlagsAreAllNamed(t *testing.T) {
 	cmd := root(&guests{})
-	cmd.SetArgs([]string{"scheduler", "--bind-workers=-1", "--kube-api-qps=NaN", "--shutdown-timeout=0s", "--scheduler-name=", "--leader-elect-lease-duration=1s", "--scheduler-conf-configmap=x"})
+	cmd.SetArgs([]string{"scheduler", "--bind-workers=-1", "--kube-api-qps=NaN", "--shutdown-timeout=0s", "--scheduler-name=", "--leader-elect-lease-duration=1s", "--scheduler-conf-configmap=x", "--scheduler-name=a,a", "--node-selector=k:v,k:v"})
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)
 	err := cmd.ExecuteContext(t.Context())
 	if err == nil {
 		t.Fatal("wrong flags were accepted")
 	}
-	for _, flag := range []string{"--bind-workers=-1", "--kube-api-qps=NaN", "--shutdown-timeout=0s", "--scheduler-name", "--leader-elect-lease-duration=1s", "--scheduler-conf-configmap=x"} {
+	for _, flag := range []string{"--bind-workers=-1", "--kube-api-qps=NaN", "--shutdown-timeout=0s", "--scheduler-name", "--leader-elect-lease-duration=1s", "--scheduler-conf-configmap=x", "--scheduler-name=a is given twice", "--node-selector=k:v is given twice"} {
 		if !strings.Contains(err.Error(), flag) {
 			t.Errorf("%v does not name %s", err, flag)
 		}

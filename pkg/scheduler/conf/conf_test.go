@@ -80,7 +80,6 @@ func TestWhatATextSaysIsRead(t *testing.T) {
 	}{
 		"only actions, as a comma list":   {`actions: "allocate, enqueue"`, "allocate enqueue", engine.Config{Tiers: standard}},
 		"only actions, as a list":         {"actions: [enqueue, allocate]", "enqueue allocate", engine.Config{Tiers: standard}},
-		"a trailing comma":                {`actions: "allocate,"`, "allocate", engine.Config{Tiers: standard}},
 		"an empty value counts as absent": {"actions:\ntiers:\n", "enqueue allocate backfill", engine.Config{Tiers: standard}},
 		"no plugins at all":               {"tiers: []", "enqueue allocate backfill", engine.Config{}},
 		"tiers in order, one of them empty": {

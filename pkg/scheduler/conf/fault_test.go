@@ -41,6 +41,10 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 		"an unknown action":           {`actions: "enqueue, alocate"`, []string{`line 1: action "alocate" is unknown; did you mean "allocate"?`}},
 		"an unknown action in a list": {"actions:\n- enqueue\n- fly\n", []string{`line 3: action "fly" is unknown; there are allocate, backfill, enqueue`}},
 		"no action":                   {"actions: ','\n", []string{`line 1: actions is ",": name at least allocate`}},
+		"an action twice":             {`actions: "allocate, enqueue, allocate"`, []string{`line 1: action "allocate" is in line 1 already: keep one of them`}},
+		"an action twice in a list":   {"actions:\n- allocate\n- allocate\n", []string{`line 3: action "allocate" is in line 2 already: keep one of them`}},
+		"an action without a name":    {`actions: "allocate, ,"`, []string{`line 1: actions is "allocate, ,": one of its names is empty: take a comma away`}},
+		"an empty action in a list":   {`actions: [allocate, ""]`, []string{`line 1: actions is a list: one of its names is empty: take a comma away`}},
 		"actions that are a mapping":  {"actions: {allocate: true}\n", []string{`line 1: actions is a mapping: give a comma list such as "enqueue, allocate, backfill"`}},
 		"an action that is a list":    {"actions: [[allocate]]\n", []string{"line 1: an action is a list: give a name: one of allocate, backfill, enqueue", "line 1: actions is a list: name at least allocate"}},
 
@@ -78,6 +82,7 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 		}},
 		"configurations of an unknown action": {"configurations:\n- name: alocate\n", []string{`line 2: configurations: action "alocate" is unknown; did you mean "allocate"?`}},
 		"configurations of nobody":            {"configurations:\n- arguments: {}\n", []string{"line 2: configurations: name is missing: give the action that the arguments are for"}},
+		"configurations of an action twice":   {"configurations:\n- name: allocate\n- name: allocate\n", []string{`line 3: configurations: action "allocate" is in line 2 already: keep one of them`}},
 		"an unknown key of configurations":    {"configurations:\n- name: allocate\n  args: {}\n", []string{`line 3: configurations: key "args" is unknown; there are name, arguments`}},
 		"an unknown argument of an action":    {"configurations:\n- name: allocate\n  arguments:\n    cache: 1\n", []string{`line 4: configurations: action "allocate": argument "cache" is unknown; there are predicateErrorCacheEnable`}},
 		"an unknown key of metrics":           {"metrics:\n  type: prometheus\n  addrss: x\n", []string{`line 3: metrics: argument "addrss" is unknown; did you mean "address"?`}},
@@ -91,6 +96,25 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 		}},
 	}
 	check(t, tests)
+}
+
+func TestAListOfResourcesNamesEachOnce(t *testing.T) {
+	binpack := func(list string) string {
+		return tier("  - name: binpack\n    arguments:\n      binpack.resources: " + list + "\n")
+	}
+	check(t, map[string]faulty{
+		"a name that is empty":   {binpack(`"a/b, ,,"`), []string{`line 5: plugin "binpack": argument binpack.resources is "a/b, ,,": one of its names is empty: take a comma away`}},
+		"an empty name in YAML":  {binpack(`[a/b, ""]`), []string{`line 5: plugin "binpack": argument binpack.resources is "[a/b ]": one of its names is empty: take a comma away`}},
+		"a name twice":           {binpack("a/b, c/d, a/b"), []string{`line 5: plugin "binpack": argument binpack.resources is "a/b, c/d, a/b": it names a/b twice: name it once`}},
+		"a word that is none":    {binpack("gpu"), []string{`line 5: plugin "binpack": argument binpack.resources is "gpu": "gpu" is no resource: give names such as nvidia.com/gpu`}},
+		"no value":               {binpack(""), []string{`line 5: plugin "binpack": argument binpack.resources is empty: give a list of resources, such as nvidia.com/gpu, vendor.com/nic`}},
+		"a number":               {binpack("7"), []string{`line 5: plugin "binpack": argument binpack.resources is "7": give a list of resources, such as nvidia.com/gpu, vendor.com/nic`}},
+		"a list within the list": {binpack("[[a/b]]"), []string{`line 5: plugin "binpack": argument binpack.resources is "[[a/b]]": give a list of resources, such as nvidia.com/gpu, vendor.com/nic`}},
+		"another plugin's list": {tier("  - name: resource-strategy-fit\n    arguments:\n      sra:\n        resources: \"a/b,\"\n"), []string{
+			`line 6: plugin "resource-strategy-fit": sra: argument resources is "a/b,": one of its names is empty: take a comma away`,
+		}},
+		"a text without a value": {"metrics:\n  type:\n", []string{`line 2: metrics: argument type is empty: give a text`}},
+	})
 }
 
 func check(t *testing.T, tests map[string]faulty) {

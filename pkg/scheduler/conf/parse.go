@@ -148,26 +148,37 @@ func (p *parser) readActions(f field) {
 		}
 	case yaml.ScalarNode:
 		for name := range strings.SplitSeq(f.value.Value, ",") {
-			if name = strings.TrimSpace(name); name != "" {
-				names = append(names, field{key: name, line: f.value.Line})
-			}
+			names = append(names, field{key: strings.TrimSpace(name), line: f.value.Line})
 		}
 	default:
 		p.wrong(f.line, wrong(f.key, f.value, `give a comma list such as "enqueue, allocate, backfill"`))
 		return
 	}
-	p.config.Actions = nil
-	for _, name := range names {
-		build, ok := p.actions[name.key]
-		if !ok {
-			p.wrong(name.line, unknown("action", name.key, p.actionNames()))
-			continue
-		}
-		p.config.Actions = append(p.config.Actions, build())
-	}
-	if len(names) == 0 {
+	if !slices.ContainsFunc(names, func(name field) bool { return name.key != "" }) {
 		p.wrong(f.line, wrong(f.key, f.value, "name at least allocate"))
+		return
 	}
+	p.config.Actions = nil
+	for i, name := range names {
+		build, ok := p.actions[name.key]
+		first, twice := find(names[:i], name.key)
+		switch {
+		case twice && name.key == "": // that is said already
+		case name.key == "":
+			p.wrong(name.line, wrong(f.key, f.value, "one of its names is empty: take a comma away"))
+		case twice:
+			p.wrong(name.line, twin("action", first))
+		case !ok:
+			p.wrong(name.line, unknown("action", name.key, p.actionNames()))
+		default:
+			p.config.Actions = append(p.config.Actions, build())
+		}
+	}
+}
+
+// twin says that what is named was named before.
+func twin(what string, first field) error {
+	return fmt.Errorf("%s %q is in line %d already: keep one of them", what, first.key, first.line)
 }
 
 func (p *parser) actionNames() []string { return slices.Sorted(maps.Keys(p.actions)) }
@@ -175,15 +186,19 @@ func (p *parser) actionNames() []string { return slices.Sorted(maps.Keys(p.actio
 // readConfigurations reads the arguments of actions. Whether causes are
 // remembered, the only one known, Muster decides for itself.
 func (p *parser) readConfigurations(f field) {
+	var before []field
 	for _, item := range p.list(f, "name: an action, and arguments") {
 		where, line, args := "configurations", item[0].line, []field(nil)
 		for _, part := range item {
 			switch part.key {
 			case "name":
 				where = fmt.Sprintf("configurations: action %q", part.value.Value)
-				if _, ok := p.actions[part.value.Value]; !ok {
+				if first, twice := find(before, part.value.Value); twice {
+					p.wrong(part.line, fmt.Errorf("configurations: %w", twin("action", first)))
+				} else if _, ok := p.actions[part.value.Value]; !ok {
 					p.wrong(part.line, fmt.Errorf("configurations: %w", unknown("action", part.value.Value, p.actionNames())))
 				}
+				before = append(before, field{key: part.value.Value, line: part.line})
 			case "arguments":
 				args = p.mapping("configurations: ", part)
 			default:

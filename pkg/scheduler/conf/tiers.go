@@ -101,7 +101,7 @@ func (p *parser) switchAll(switches []field, config *engine.PluginConfig, at *pl
 // note remembers a plugin, and refuses one that comes twice.
 func (p *parser) note(config engine.PluginConfig, at place) {
 	if first, ok := p.seen[config.Name]; ok {
-		p.wrong(at.line, fmt.Errorf("%s is in line %d already: keep one of them", at.where, first.line))
+		p.wrong(at.line, twin("plugin", field{key: config.Name, line: first.line}))
 		return
 	}
 	s := seen{line: at.line}

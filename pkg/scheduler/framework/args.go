@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,6 +26,9 @@ type ArgError struct {
 }
 
 func (e *ArgError) Error() string {
+	if e.Value == nil {
+		return fmt.Sprintf("argument %s is empty: %s", e.Key, e.Remedy)
+	}
 	return fmt.Sprintf("argument %s is %q: %s", e.Key, fmt.Sprint(e.Value), e.Remedy)
 }
 
@@ -112,34 +116,56 @@ func (r *Reader) Text(key, fallback string) string {
 		return fallback
 	}
 	switch r.args[key].(type) {
-	case map[string]any, []any:
+	case nil, map[string]any, []any:
 		r.Wrong(key, "give a text")
 		return fallback
 	}
 	return r.text(key)
 }
 
-// List reads a comma list or a YAML list of texts.
-func (r *Reader) List(key string) []string {
+// Resources reads a comma list or a YAML list of names of resources, each once. A
+// text without any is a list without any.
+func (r *Reader) Resources(key string) []string {
 	if !r.Has(key) {
 		return nil
 	}
-	var list []string
+	names, ok := []string(nil), true
 	switch v := r.args[key].(type) {
 	case []any:
 		for _, item := range v {
-			list = append(list, fmt.Sprint(item))
+			name, text := item.(string)
+			names, ok = append(names, name), ok && text
 		}
-	case map[string]any:
-		r.Wrong(key, "give a list")
+	case string:
+		if strings.TrimSpace(v) != "" {
+			names = strings.Split(v, ",")
+		}
 	default:
-		for item := range strings.SplitSeq(r.text(key), ",") {
-			if item = strings.TrimSpace(item); item != "" {
-				list = append(list, item)
-			}
+		ok = false
+	}
+	if !ok {
+		r.Wrong(key, "give a list of resources, such as nvidia.com/gpu, vendor.com/nic")
+		return nil
+	}
+	var good []string
+	var remedy string // for the first name that can't be right
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		switch {
+		case name == "":
+			remedy = cmp.Or(remedy, "one of its names is empty: take a comma away")
+		case !resource.IsName(name):
+			remedy = cmp.Or(remedy, fmt.Sprintf("%q is no resource: give names such as nvidia.com/gpu", name))
+		case slices.Contains(good, name):
+			remedy = cmp.Or(remedy, fmt.Sprintf("it names %s twice: name it once", name))
+		default:
+			good = append(good, name)
 		}
 	}
-	return list
+	if remedy != "" {
+		r.Wrong(key, remedy)
+	}
+	return good
 }
 
 // Map reads a nested block of arguments; nil when it is not given. Read it with a
@@ -162,9 +188,9 @@ func (r *Reader) Inside(key string, err error) {
 	}
 }
 
-// Resources lists the resources that given arguments name after prefix, in order. A
-// word that is none is left to be called unknown.
-func (r *Reader) Resources(prefix string) []string {
+// ResourcesAfter lists the resources that given arguments name after prefix, in
+// order. A word that is none is left to be called unknown.
+func (r *Reader) ResourcesAfter(prefix string) []string {
 	var names []string
 	for _, key := range slices.Sorted(maps.Keys(r.args)) {
 		if name, ok := strings.CutPrefix(key, prefix); ok && resource.IsName(name) {

@@ -38,11 +38,11 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 	if r.Has("binpack.resources") {
 		p.unnamed = 0
 		p.named[env.Dim(resource.CPU)], p.named[env.Dim(resource.Memory)] = 1, 1
-		for _, name := range r.List("binpack.resources") {
+		for _, name := range r.Resources("binpack.resources") {
 			p.named[env.Dim(name)] = r.Int("binpack.resources."+name, 1, 0)
 		}
 	}
-	for _, name := range r.Resources("binpack.") {
+	for _, name := range r.ResourcesAfter("binpack.") {
 		if !strings.HasPrefix(name, "resources.") {
 			p.named[env.Dim(name)] = r.Int("binpack."+name, 1, 0)
 		}

@@ -98,7 +98,7 @@ func New(ctx context.Context) framework.New {
 		verb := func(name string) string { return r.Text("extender."+name+"Verb", "") }
 		p := &plugin{
 			ignorable: r.Bool("extender.ignorable", false),
-			managed:   r.List("extender.managedResources"),
+			managed:   r.Resources("extender.managedResources"),
 			verbs: verbs{
 				open: verb("onSessionOpen"), close: verb("onSessionClose"), predicate: verb("predicate"),
 				prioritize: verb("prioritize"), overused: verb("queueOverused"), enqueueable: verb("jobEnqueueable"),

@@ -69,7 +69,7 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 	r.Weight("podaffinity.weight", 2)
 	r.Weight("podtopologyspread.weight", 2)
 	p.setPack(env.Dim(resource.Pods), 0)
-	for _, name := range r.Resources("plugin.binpack.") {
+	for _, name := range r.ResourcesAfter("plugin.binpack.") {
 		p.setPack(env.Dim(name), r.Weight("plugin.binpack."+name, 1))
 	}
 	return p, r.Err()

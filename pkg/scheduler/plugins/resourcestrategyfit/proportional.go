@@ -30,7 +30,7 @@ const mostKept = 1 << 20
 func readKeeper(r *framework.Reader, env framework.Env) keeper {
 	block := r.Map("proportional")
 	in := block.Read()
-	enabled, names := in.Bool("enable", false), in.List("resources")
+	enabled, names := in.Bool("enable", false), in.Resources("resources")
 	k := keeper{cpu: env.Dim(resource.CPU), memory: env.Dim(resource.Memory)}
 	proportion := in.Map("resourceProportion").Read()
 	for _, name := range names {

@@ -158,7 +158,7 @@ func (p *plugin) Notices(g *model.Gang) []string {
 func (p *plugin) readScarce(r *framework.Reader) {
 	block := r.Map("sra")
 	in := block.Read()
-	enabled, names := in.Bool("enable", false), in.List("resources")
+	enabled, names := in.Bool("enable", false), in.Resources("resources")
 	p.sra = in.Weight("weight", 10)
 	weights := in.Map("resourceWeight").Read()
 	for _, name := range names {
