@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/record"
@@ -173,30 +174,48 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 				s.binder.queue.Add(d)
 			}
 		case engine.Refuse:
-			if d.Task != "" {
-				log.Info("pod has no PodGroup", "pod", d.Task, "gang", d.Gang, "reason", d.Why.Code)
-				s.statuses.orphan(d)
-				continue
-			}
-			level := 0 // a wait that began, or has another cause, is news; other numbers are not
-			if s.wait(d.Gang, &d.Why) == d.Why.Code {
-				level = 1
-			}
-			log.V(level).Info("PodGroup "+d.Gang+" is pending", "reason", d.Why.Code, "why", d.Why.String())
-			s.statuses.refused(d)
+			s.refused(log, d)
 		case engine.Ungate:
 			s.gates.queue.Add(d)
 		case engine.Notice:
 			log.Info("hints are left out", "gang", d.Gang, "queue", d.Queue, "said", d.Said)
 			s.notice(ctx, d)
 		case engine.Status:
-			log.Info("PodGroup "+d.Gang+" is "+strings.ToLower(string(d.Phase)), "held", d.Held, "min", d.Min, "running", d.Running)
-			if !d.Waits {
-				s.wait(d.Gang, nil)
-			}
-			s.statuses.moved(d)
+			s.moved(log, d)
 		}
 	}
+}
+
+// refused hands out a refusal. That a wait begins, or has another cause, is news;
+// other numbers are not.
+func (s *Scheduler) refused(log logr.Logger, d engine.Refuse) {
+	switch {
+	case d.Task == "":
+		level := 0
+		if s.wait(d.Gang, &d.Why) == d.Why.Code {
+			level = 1
+		}
+		log.V(level).Info("PodGroup "+d.Gang+" waits", "reason", d.Why.Code, "why", d.Why.String())
+		s.statuses.refused(d)
+		return
+	case d.Why.Code == reason.GangFound:
+		log.V(1).Info("pod has a PodGroup", "pod", d.Task, "gang", d.Gang)
+	default:
+		log.Info("pod has no PodGroup", "pod", d.Task, "gang", d.Gang, "reason", d.Why.Code)
+	}
+	s.statuses.orphan(d)
+}
+
+// moved hands out how far a gang has come. Another phase is news; counts within one are not.
+func (s *Scheduler) moved(log logr.Logger, d engine.Status) {
+	if !d.Waits {
+		s.wait(d.Gang, nil)
+	}
+	level := 1
+	if s.statuses.moved(d) {
+		level = 0
+	}
+	log.V(level).Info("PodGroup "+d.Gang+" is "+strings.ToLower(string(d.Phase)), "held", d.Held, "min", d.Min, "running", d.Running)
 }
 
 // notice tells who wrote a hint that is left out.

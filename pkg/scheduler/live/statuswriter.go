@@ -48,15 +48,16 @@ func newStatusWriter(s *Scheduler) *statusWriter {
 
 const orphanPrefix = "pod:"
 
-// change notes what is new of a gang, and has it written when that is due.
-func (w *statusWriter) change(gang, uid string, edit func(*verdict)) {
+// change notes what is new of a gang, and has it written when that is due. It
+// returns what was known before.
+func (w *statusWriter) change(gang, uid string, edit func(*verdict)) (before verdict) {
 	busy := w.binder.queue.Len() > 0
 	w.mu.Lock()
 	v := w.verdicts[gang]
 	if v.uid != uid {
 		v = verdict{uid: uid}
 	}
-	before := v
+	before = v
 	edit(&v)
 	w.verdicts[gang] = v
 	wait, held := due(before, v, busy)
@@ -65,6 +66,7 @@ func (w *statusWriter) change(gang, uid string, edit func(*verdict)) {
 	}
 	w.mu.Unlock()
 	w.queue.AddAfter(gang, wait)
+	return before
 }
 
 // release has the good news written that was held: all bindings are.
@@ -84,13 +86,15 @@ func (w *statusWriter) refused(d engine.Refuse) {
 	w.change(d.Gang, d.UID, func(v *verdict) { v.why = &d.Why })
 }
 
-func (w *statusWriter) moved(d engine.Status) {
-	w.change(d.Gang, d.UID, func(v *verdict) {
+// moved notes how far a gang has come, and reports whether its phase is another.
+func (w *statusWriter) moved(d engine.Status) (another bool) {
+	before := w.change(d.Gang, d.UID, func(v *verdict) {
 		v.status = d
 		if !d.Waits {
 			v.why = nil
 		}
 	})
+	return before.status.Phase != d.Phase
 }
 
 func (w *statusWriter) orphan(d engine.Refuse) {
