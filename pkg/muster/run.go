@@ -113,7 +113,7 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := b.manager(ctx, "scheduler", map[string]http.Handler{"/debug/explain/": http.HandlerFunc(scheduler.Explain)})
+	mgr, err := b.manager(ctx, "scheduler", map[string]http.Handler{live.ExplainPath: http.HandlerFunc(scheduler.Explain)})
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
@@ -41,23 +41,30 @@ func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 	e, en := c.engine, c.engine.entries[g]
 	defer c.quarantine(en, c.World.Mark(), &turn)
 	c.report.Tried++
-	if why, wakes, ok := e.mayRun(g); !ok {
-		return c.refuse(en, why, wakes)
-	}
 	need := c.World.Resources.Vector(g.MinResources)
-	if over := c.World.Quota.Exceeded(g.Queue.ID, need, e.total, true); over != nil {
-		no := e.overLimit(over, model.Bill{Sum: need})
-		return c.refuse(en, no.why, no.wakes)
-	}
-	if vote, why, wakes := e.tiers.VoteOnGang(g, need); vote == framework.Refuse {
-		turn := c.refuse(en, why, wakes)
-		c.remind(en)
+	if no, ok := e.mayGoAhead(g, need); !ok {
+		turn := c.refuse(en, no.why, no.wakes)
+		if no.voted {
+			c.remind(en)
+		}
 		return turn
 	}
 	e.promise(en, c.Now)
 	c.goAhead(en)
 	e.owe(en)
 	return c.content(en)
+}
+
+// mayGoAhead says whether a gang may be told to go ahead that will need so much.
+func (e *Engine) mayGoAhead(g *model.Gang, need resource.Vector) (refusal, bool) {
+	if why, wakes, ok := e.mayRun(g); !ok {
+		return refusal{why: why, wakes: wakes}, false
+	}
+	if over := e.World.Quota.Exceeded(g.Queue.ID, need, e.total, true); over != nil {
+		return e.overLimit(over, model.Bill{Sum: need}), false
+	}
+	vote, why, wakes := e.tiers.VoteOnGang(g, need)
+	return refusal{why: why, wakes: wakes, voted: true}, vote != framework.Refuse
 }
 
 // admitAll tells all gangs to go ahead that wait for it.
@@ -83,7 +90,7 @@ func (c *Cycle) Place(g *model.Gang) (turn Turn) {
 	mark := c.World.Mark()
 	defer e.owe(en)
 	defer c.quarantine(en, mark, &turn)
-	if lacks(g) && !nothingToDo(g) && !c.over(en) && !en.impatient {
+	if lacks(g) && !nothingToDo(g) && !en.over() && !en.impatient {
 		if _, waited := e.timers[en]; !waited || g.Counts.Alive() > en.most {
 			e.timers[en] = c.Now.Add(e.config.PatienceFor)
 		}
@@ -95,9 +102,9 @@ func (c *Cycle) Place(g *model.Gang) (turn Turn) {
 		en.most = 0
 	}
 	if t, n := g.Stuck(); n > 0 {
-		return c.refuse(en, reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}, model.GangChanged)
+		return c.refuse(en, stuck(t), model.GangChanged)
 	}
-	if nothingToDo(g) || c.over(en) {
+	if nothingToDo(g) || en.over() {
 		return c.content(en)
 	}
 	c.report.Tried++
@@ -173,12 +180,12 @@ func (c *Cycle) commit(en *entry, mark model.Mark) {
 func (c *Cycle) quarantine(en *entry, mark model.Mark, turn *Turn) {
 	if fault := recover(); fault != nil {
 		c.World.Rollback(mark)
-		*turn = c.refuse(en, reason.Reason{Code: reason.Fault, Value: fmt.Sprint(fault)}, model.GangChanged)
+		*turn = c.refuse(en, faulty(fault), model.GangChanged)
 	}
 }
 
 // over reports whether a gang has ended and no new task has come since.
-func (c *Cycle) over(en *entry) bool {
+func (en *entry) over() bool {
 	return ended(en.phase) && en.gang.Counts.Idle()
 }
 
@@ -191,12 +198,8 @@ func nothingToDo(g *model.Gang) bool {
 // lacks reports whether fewer tasks exist than a gang needs: others may be on
 // the way, as when a workload is made, scaled or restarted.
 func lacks(g *model.Gang) bool {
-	for i := range g.Roles {
-		if r := &g.Roles[i]; r.Alive() < r.Min {
-			return true
-		}
-	}
-	return g.Counts.Alive() < g.Min
+	_, ok := enough(g)
+	return !ok
 }
 
 // content notes that a gang lacks nothing now; only its own change wakes it.

@@ -137,15 +137,29 @@ func (e *Engine) Next() (time.Time, bool) {
 	return next, !next.IsZero()
 }
 
-// Explain returns why a gang waits; false when it does not, or is unknown.
+// Explain returns why a gang waits as things are after the last Run; false when it
+// does not, or is unknown. It tries anew what a gang lacks and leaves no trace;
+// where a plugin asks somebody outside, it returns what was last told instead.
 func (e *Engine) Explain(gang string) (reason.Reason, bool) {
-	g := e.World.GangOf(gang)
-	if g == nil || e.entries[g] == nil || e.entries[g].why == nil {
+	en := e.entries[e.World.GangOf(gang)]
+	if en == nil {
 		return reason.Reason{}, false
 	}
-	en := e.entries[g]
-	if en.stale && g.Known {
-		en.why = new(e.reconsider(g, *en.why))
+	why := en.why
+	if en.gang.Known {
+		why = e.reconsider(en)
 	}
-	return *en.why, true
+	if why == nil {
+		return reason.Reason{}, false
+	}
+	return *why, true
+}
+
+// StatusOf returns how far a gang has come, as last told; false when there is no such gang.
+func (e *Engine) StatusOf(gang string) (Status, bool) {
+	g := e.World.GangOf(gang)
+	if g == nil || !g.Known || e.entries[g] == nil {
+		return Status{}, false
+	}
+	return e.entries[g].last, true
 }

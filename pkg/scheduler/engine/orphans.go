@@ -108,9 +108,30 @@ func (c *Cycle) openGates(en *entry) (refusal, bool) {
 	if why, wakes, ok := e.mayRun(g); !ok {
 		return refusal{why: why, wakes: wakes}, false
 	}
+	open, takes, no, ok := e.toOpen(g)
+	if !ok {
+		return no, false
+	}
+	for _, t := range open {
+		if !en.opened[t] {
+			c.emit(Ungate{UID: t.UID, Name: t.Name, Gang: g.Key})
+		}
+	}
+	if len(open) > 0 {
+		e.World.Promise(g, takes)
+		e.timers[en] = c.Now.Add(e.config.PatienceFor)
+	}
+	en.opened = map[*model.Task]bool{}
+	for _, t := range open {
+		en.opened[t] = true
+	}
+	return refusal{}, true
+}
+
+// toOpen picks the tasks whose gates may be opened, and what they take; false, with the
+// reason, when the queue lacks room for all that the gang lacks.
+func (e *Engine) toOpen(g *model.Gang) (open []*model.Task, takes resource.Vector, no refusal, ok bool) {
 	var bill model.Bill
-	var promised resource.Vector
-	var open []*model.Task
 	lack := int(g.Min - g.Counts.Held() - g.Counts.Waiting)
 	for i, t := range g.Tasks {
 		if t.Bucket != model.Gated || !t.QueueGated {
@@ -119,24 +140,11 @@ func (c *Cycle) openGates(en *entry) (refusal, bool) {
 		bill.Add(e.World, t.Class, g.Tasks[i:i+1])
 		if over := e.World.Quota.Exceeded(g.Queue.ID, bill.Sum, e.total, true); over != nil {
 			if len(open) < lack {
-				return e.overLimit(over, bill), false
+				return nil, nil, e.overLimit(over, bill), false
 			}
 			break
 		}
-		open, promised = append(open, t), slices.Clone(bill.Sum)
+		open, takes = append(open, t), slices.Clone(bill.Sum)
 	}
-	for _, t := range open {
-		if !en.opened[t] {
-			c.emit(Ungate{UID: t.UID, Name: t.Name, Gang: g.Key})
-		}
-	}
-	if len(open) > 0 {
-		e.World.Promise(g, promised)
-		e.timers[en] = c.Now.Add(e.config.PatienceFor)
-	}
-	en.opened = map[*model.Task]bool{}
-	for _, t := range open {
-		en.opened[t] = true
-	}
-	return refusal{}, true
+	return open, takes, refusal{}, true
 }

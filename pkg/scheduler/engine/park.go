@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -213,15 +214,87 @@ func (e *Engine) losePatience(now time.Time) {
 	}
 }
 
-// reconsider returns why a gang waits as things are now, by an attempt that leaves no trace.
-func (e *Engine) reconsider(g *model.Gang, last reason.Reason) reason.Reason {
+// reconsider returns why a gang waits as things are now, nil when it does not, by
+// an attempt that leaves no trace.
+func (e *Engine) reconsider(en *entry) (why *reason.Reason) {
+	g := en.gang
+	if !e.votes(en) && (nothingToDo(g) || en.over()) {
+		return nil
+	}
+	if t, n := g.Stuck(); n > 0 {
+		return new(stuck(t))
+	}
+	if no, _, ok := e.mayRun(g); !ok {
+		return &no
+	}
+	told := en.why != nil && (en.why.Code == reason.BehindHead || en.why.Code == reason.Fault)
+	if told || e.tiers.AskOutside() {
+		if no, ok := enough(g); !ok && !told {
+			return &no
+		}
+		return en.why
+	}
+	claims := g.Claims
+	e.setAside(g, nil)
 	mark := e.World.Mark()
-	defer e.World.Rollback(mark)
+	defer func() {
+		if fault := recover(); fault != nil {
+			why = new(faulty(fault))
+		}
+		e.World.Rollback(mark)
+		e.setAside(g, claims)
+	}()
+	if no := e.attempt(en); no.why.Code != "" {
+		return &no.why
+	}
+	return en.why // it would fit: it is tried when its turn comes
+}
+
+// votes reports whether a gang is yet to be told to go ahead by an action.
+func (e *Engine) votes(en *entry) bool { return en.awaited() && e.config.admits() }
+
+// attempt does with a gang what its next turn would; the caller takes it back.
+func (e *Engine) attempt(en *entry) refusal {
+	g := en.gang
+	if e.votes(en) {
+		if no, ok := e.mayGoAhead(g, e.World.Resources.Vector(g.MinResources)); !ok {
+			return no
+		}
+	}
+	if no, ok := enough(g); !ok {
+		return refusal{why: no}
+	}
+	if _, _, no, ok := e.toOpen(g); !ok {
+		return no
+	}
 	if g.Whole() {
-		return last
+		no, _ := e.placeRest(g, func() bool { return false })
+		return no
 	}
-	if no, ok := e.placeMinimum(g); !ok {
-		return no.why
+	no, _ := e.placeMinimum(g)
+	return no
+}
+
+// enough reports whether a gang has the tasks that it needs, behind gates or not;
+// if not, how many which of its roles lacks.
+func enough(g *model.Gang) (reason.Reason, bool) {
+	for i := range g.Roles {
+		if r := &g.Roles[i]; r.Alive() < r.Min {
+			return reason.Reason{Code: reason.NotEnoughTasks, Role: r.Name, Need: int64(r.Min), Have: int64(r.Alive())}, false
+		}
 	}
-	return last
+	if n := g.Counts.Alive(); n < g.Min {
+		return reason.Reason{Code: reason.NotEnoughTasks, Need: int64(g.Min), Have: int64(n)}, false
+	}
+	return reason.Reason{}, true
+}
+
+// stuck says that the API server does not take the binding of a task.
+func stuck(t *model.Task) reason.Reason {
+	return reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}
+}
+
+// faulty says what broke.
+func faulty(fault any) reason.Reason {
+	return reason.Reason{Code: reason.Fault, Value: fmt.Sprint(fault)}
 }

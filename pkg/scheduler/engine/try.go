@@ -15,6 +15,7 @@ type refusal struct {
 	wakes  model.Change
 	short  shortfall
 	long   bool    // the attempt took long: plugins judged nodes, or all arrangements were tried
+	voted  bool    // plugins were asked whether it may go ahead
 	groups []group // what it lacks
 }
 

@@ -239,6 +239,10 @@ func (t *Tiers) RetryAt() (time.Time, bool) {
 	return at, found
 }
 
+// AskOutside reports whether a plugin asks somebody outside, who answers when and as
+// he likes: what would be decided now can't be found out without asking him again.
+func (t *Tiers) AskOutside() bool { return len(t.retries) > 0 }
+
 // FilterNodes joins the filters of all plugins for one class; the first cause counts.
 func (t *Tiers) FilterNodes(c *model.Class) NodeFilter {
 	filters := make([]NodeFilter, 0, len(t.filters))

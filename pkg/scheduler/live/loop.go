@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -25,6 +26,9 @@ import (
 func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 	var snapshot Snapshot
 	var now, begin time.Time
+	var questions chan question // none is taken before the first cycle
+	var pending *question       // to be answered after a cycle
+	defer close(s.ended)
 	s.startRecording(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -42,6 +46,8 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		case out := <-s.dumps:
 			s.dump(ctx, out)
 			continue
+		case q := <-questions:
+			pending = &q // what came before it is to count
 		case <-s.mailbox.bell:
 		case <-timer.C:
 		}
@@ -62,6 +68,10 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		snapshot.Placed += int64(report.Placed)
 		snapshot.CycleSeconds += time.Since(begin).Seconds()
 		s.publish(snapshot)
+		if pending != nil {
+			s.answer(*pending)
+		}
+		questions, pending = s.questions, nil
 		if next, ok := s.engine.Next(); ok {
 			timer.Reset(max(next.Sub(now)-time.Since(begin), 0))
 		}
@@ -233,4 +243,47 @@ func (s *Scheduler) notice(ctx context.Context, d engine.Notice) {
 	for _, said := range d.Said {
 		s.recorder.Event(about, corev1.EventTypeWarning, "HintIgnored", said)
 	}
+}
+
+// mailbox holds what comes from all sides until somebody takes it all.
+type mailbox[T any] struct {
+	bell  chan struct{} // rings when there is something to take
+	mu    sync.Mutex
+	items []T
+}
+
+func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{bell: make(chan struct{}, 1)} }
+
+// put adds items. It never blocks.
+func (m *mailbox[T]) put(items ...T) {
+	m.mu.Lock()
+	m.items = append(m.items, items...)
+	m.mu.Unlock()
+	m.ring()
+}
+
+// offer adds an item unless so many wait already. It never blocks.
+func (m *mailbox[T]) offer(item T, most int) {
+	m.mu.Lock()
+	if len(m.items) < most {
+		m.items = append(m.items, item)
+	}
+	m.mu.Unlock()
+	m.ring()
+}
+
+func (m *mailbox[T]) ring() {
+	select {
+	case m.bell <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the mailbox.
+func (m *mailbox[T]) take() []T {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	items := m.items
+	m.items = nil
+	return items
 }

@@ -5,13 +5,11 @@ package live
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +68,8 @@ type Scheduler struct {
 	preparer  *preparer
 	gates     *gatekeeper
 	dumps     chan func([]byte)
+	questions chan question
+	ended     chan struct{} // closed when nobody answers questions any more
 	announcer *announcer
 
 	ready  atomic.Bool
@@ -155,6 +155,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s.queues = newQueueWriter(s)
 	s.configs = &configs{Scheduler: s, running: o.Config, updates: make(chan update, 1), file: file}
 	s.dumps = make(chan func([]byte), 1)
+	s.questions, s.ended = make(chan question), make(chan struct{})
 	s.preparer = newPreparer(s)
 	s.gates = newGatekeeper(s)
 	s.announcer = newAnnouncer(s)
@@ -252,30 +253,6 @@ func (s *Scheduler) wait(gang string, why *reason.Reason) (before reason.Code) {
 		s.waiting[gang] = *why
 	}
 	return before
-}
-
-// Explain serves why a gang waits, under /debug/explain/NAMESPACE/PODGROUP: as
-// JSON when the client accepts only that, else as text.
-func (s *Scheduler) Explain(w http.ResponseWriter, r *http.Request) {
-	gang := strings.TrimPrefix(r.URL.Path, "/debug/explain/")
-	s.mu.Lock()
-	why, ok := s.waiting[gang]
-	s.mu.Unlock()
-	if !ok {
-		http.Error(w, fmt.Sprintf("PodGroup %s does not wait, or does not exist", gang), http.StatusNotFound)
-		return
-	}
-	if !strings.Contains(r.Header.Get("Accept"), "application/json") {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = fmt.Fprintf(w, "PodGroup %s waits, %s: %s\n", gang, why.Code, why)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(struct {
-		Gang string `json:"gang"`
-		Text string `json:"text"`
-		reason.Reason
-	}{gang, why.String(), why})
 }
 
 // watched returns one empty object of every kind that is watched.

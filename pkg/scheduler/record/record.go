@@ -15,11 +15,12 @@ import (
 // Version is in the first line of every recording.
 const Version = "muster/1"
 
-// line is one line of a recording: a configuration, facts, or a run.
+// line is one line of a recording: a configuration, facts, a question, or a run.
 type line struct {
 	Version   string     `json:"version,omitempty"`
 	Conf      *string    `json:"conf,omitempty"` // volcano-scheduler.conf from here on
 	Events    []tagged   `json:"events,omitempty"`
+	Asked     string     `json:"asked,omitempty"`     // why the gang of that name waits
 	Run       *time.Time `json:"run,omitempty"`       // the engine was run at this time,
 	Decisions []tagged   `json:"decisions,omitempty"` // and decided this
 }
@@ -57,6 +58,10 @@ func (w *Writer) Applied(events []engine.Event) {
 	}
 	w.put(l)
 }
+
+// Asked notes that somebody asked why a gang waits: to answer, the engine looks at
+// nodes, and in which order it rates them counts where not all of them are rated.
+func (w *Writer) Asked(gang string) { w.put(line{Asked: gang}) }
 
 // Ran notes a run and what it decided.
 func (w *Writer) Ran(now time.Time, report engine.Report) {

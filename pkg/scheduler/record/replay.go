@@ -83,6 +83,9 @@ func (p *player) play(n int, text []byte) error {
 		p.engine.Apply(ev)
 		p.Events++
 	}
+	if l.Asked != "" {
+		p.engine.Explain(l.Asked)
+	}
 	if l.Run == nil {
 		return nil
 	}

@@ -57,11 +57,10 @@ func enough(n model.Counts, least int32, role string) (reason.Reason, bool) {
 	if have >= least {
 		return reason.Reason{}, true
 	}
-	why := reason.Reason{Code: reason.NotEnoughTasks, Role: role, Need: int64(least), Have: int64(have)}
-	if have+n.Gated >= least {
-		why.Code = reason.Gated
+	if exist := have + n.Gated; exist < least {
+		return reason.Reason{Code: reason.NotEnoughTasks, Role: role, Need: int64(least), Have: int64(exist)}, false
 	}
-	return why, false
+	return reason.Reason{Code: reason.Gated, Role: role, Need: int64(least), Have: int64(have)}, false
 }
 
 // enoughParts wants enough tasks for as many sub-groups as the gang needs.
