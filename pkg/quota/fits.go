@@ -10,6 +10,14 @@ type Over struct {
 	// Need is asked for; Used is taken, Kept is guaranteed to others and not
 	// used, Limit is the ceiling.
 	Need, Used, Kept, Limit int64
+	// Keepers are the queues that Kept is guaranteed to, in order of ID.
+	Keepers []Keeper
+}
+
+// Keeper is a queue that does not use all of its guarantee.
+type Keeper struct {
+	Queue ID
+	Kept  int64 // the part of it that is kept from others
 }
 
 // Exceeded lists the ceilings that v more in queue id would break: those of the
@@ -23,14 +31,45 @@ func (t *Tree) Exceeded(id ID, v, total resource.Vector, promised bool) []Over {
 	for at := id; ; at = t.accounts[at].parent {
 		var over []Over
 		for d, need := range v {
-			if o, broken := t.check(ask{id, d, need, total.At(d), promised}, at); broken {
-				over = append(over, o)
+			o, broken := t.check(ask{id, d, need, total.At(d), promised}, at)
+			if !broken {
+				continue
 			}
+			if o.Kept > 0 {
+				o.Keepers = t.keepers(id, o)
+			}
+			over = append(over, o)
 		}
 		if over != nil || at == None {
 			return over
 		}
 	}
+}
+
+// keepers finds out for whom o.Kept is kept from queue id. For a moment id has what it
+// asks for, so that what that draws of guarantees counts for nobody.
+func (t *Tree) keepers(id ID, o Over) []Keeper {
+	var need resource.Vector
+	need.Set(o.Dim, o.Need)
+	t.Charge(id, need, 1)
+	defer t.Charge(id, need, -1)
+	var found []Keeper
+	children := t.children()
+	var look func(at ID)
+	look = func(at ID) {
+		for _, c := range children[at+1] {
+			a := &t.accounts[c]
+			switch kept := a.claim(o.Dim) - a.taken(o.Dim); {
+			case kept <= 0:
+			case a.terms.Guarantee.At(o.Dim) > a.claimed(o.Dim):
+				found = append(found, Keeper{c, kept})
+			default:
+				look(c) // for queues below it
+			}
+		}
+	}
+	look(o.Queue)
+	return found
 }
 
 // Fits reports whether v more in queue id breaks no ceiling. It allocates nothing.

@@ -22,11 +22,11 @@ func TestWhatIsGuaranteedToOthersIsNoRoom(t *testing.T) {
 		want  []quota.Over
 	}{
 		"up to what others are guaranteed":                    {0, 40, nil},
-		"not beyond":                                          {0, 41, []quota.Over{{Queue: quota.None, Need: 41, Used: 8, Kept: 16, Limit: 64}}},
+		"not beyond":                                          {0, 41, []quota.Over{{Queue: quota.None, Need: 41, Used: 8, Kept: 16, Limit: 64, Keepers: []quota.Keeper{{Queue: 1, Kept: 16}}}}},
 		"its own guarantee":                                   {1, 16, nil},
 		"beyond its own, what nobody is guaranteed":           {1, 56, nil},
 		"its ceiling counts above its guarantee":              {2, 9, []quota.Over{{Queue: 2, Need: 9, Used: 8, Limit: 16}}},
-		"what a child is guaranteed is kept within a ceiling": {3, 4, []quota.Over{{Queue: 3, Need: 4, Kept: 8, Limit: 10}}},
+		"what a child is guaranteed is kept within a ceiling": {3, 4, []quota.Over{{Queue: 3, Need: 4, Kept: 8, Limit: 10, Keepers: []quota.Keeper{{Queue: 4, Kept: 8}}}}},
 		"the child itself takes it":                           {4, 8, nil},
 	}
 	for name, tt := range tests {

@@ -53,11 +53,15 @@ type Reason struct {
 	Need int64 `json:"need,omitempty"`
 	Room int64 `json:"room,omitempty"`
 	Have int64 `json:"have,omitempty"`
-	// Empty is how many would fit if no node ran anything.
-	Empty int64 `json:"empty,omitempty"`
+	// Empty is how many would fit if no node ran anything; Barred, how many more on
+	// nodes that something else than room keeps it off.
+	Empty  int64 `json:"empty,omitempty"`
+	Barred int64 `json:"barred,omitempty"`
 
 	// Short is the arithmetic per resource, in order of name.
 	Short []Shortage `json:"short,omitempty"`
+	// Keepers are the queues for which most is kept, at most three per resource.
+	Keepers []Keeper `json:"keepers,omitempty"`
 	// Nodes says how many of Total nodes fail for which cause, most frequent first.
 	Nodes []Tally `json:"nodes,omitempty"`
 	Total int     `json:"total,omitempty"`
@@ -66,10 +70,13 @@ type Reason struct {
 // Equal reports whether two reasons say the same. It allocates nothing.
 func (r Reason) Equal(o Reason) bool {
 	return r.Code == o.Code && r.Kind == o.Kind && r.Object == o.Object &&
-		r.Field == o.Field && r.Value == o.Value && r.Remedy == o.Remedy &&
-		r.Role == o.Role && r.Need == o.Need && r.Room == o.Room && r.Have == o.Have &&
-		r.Empty == o.Empty && r.Total == o.Total &&
-		slices.Equal(r.Short, o.Short) && slices.Equal(r.Nodes, o.Nodes)
+		r.Field == o.Field && r.Value == o.Value && r.Remedy == o.Remedy && r.Role == o.Role &&
+		r.counts() == o.counts() && slices.Equal(r.Short, o.Short) && slices.Equal(r.Keepers, o.Keepers) &&
+		slices.Equal(r.Nodes, o.Nodes)
+}
+
+func (r Reason) counts() [6]int64 {
+	return [...]int64{r.Need, r.Room, r.Have, r.Empty, r.Barred, int64(r.Total)}
 }
 
 // Shortage is one resource's sum. Amounts are written as Kubernetes quantities.
@@ -82,7 +89,16 @@ type Shortage struct {
 	Short    string `json:"short"`          // Used + Kept + Need - Limit
 }
 
-// Tally counts the nodes that fail for one cause. A node that fails for several counts in each.
+// Keeper is a queue whose guarantee is kept from others. Amounts are written as
+// Kubernetes quantities.
+type Keeper struct {
+	Queue     string `json:"queue"`
+	Resource  string `json:"resource"`
+	Kept      string `json:"kept"`      // of its guarantee, because it is not used
+	Guarantee string `json:"guarantee"` // all of it
+}
+
+// Tally counts the nodes that fail for one cause, which names all that a node fails for.
 type Tally struct {
 	Cause string `json:"cause"`
 	Nodes int    `json:"nodes"`

@@ -62,6 +62,15 @@ func TestWhatIsNotAboutNodesHasItsWords(t *testing.T) {
 			reason.Reason{Code: reason.QueueGuarantee, Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "2", Kept: "3", Limit: "8", Short: "1"}}},
 			"what is guaranteed to other queues leaves too little in the cluster: cpu needs 4, 2 of 8 used and 3 kept (short 1)",
 		},
+		"a guarantee that is more than there is": {
+			reason.Reason{
+				Code: reason.QueueGuarantee, Remedy: "that is more than there is, lower a guarantee or add nodes",
+				Short:   []reason.Shortage{{Resource: "cpu", Need: "4", Used: "2", Kept: "98", Limit: "8", Short: "96"}},
+				Keepers: []reason.Keeper{{Queue: "big", Resource: "cpu", Kept: "90", Guarantee: "90"}, {Queue: "b", Resource: "cpu", Kept: "8", Guarantee: "10"}},
+			},
+			`what is guaranteed to other queues leaves too little in the cluster: cpu needs 4, 2 of 8 used and 98 kept (short 96); ` +
+				`kept are 90 of cpu for queue "big", whose guarantee is 90, 8 of cpu for queue "b", whose guarantee is 10: that is more than there is, lower a guarantee or add nodes`,
+		},
 		"a gang before it": {
 			reason.Reason{Code: reason.BehindHead, Object: "ai", Value: "ml/bert"},
 			`queue "ai" serves strictly in order, and ml/bert waits before it`,
@@ -94,6 +103,14 @@ func TestWhatIsAboutNodesHasItsWords(t *testing.T) {
 		"more than the cluster could ever hold": {
 			reason.Reason{Code: reason.NeverFits, Need: 4, Empty: 2, Total: 2, Nodes: []reason.Tally{{Cause: "insufficient nvidia.com/gpu", Nodes: 2}}},
 			"the gang needs 4, and even with all nodes empty only 2 would fit: ask for less, or add nodes; of 2 nodes: 2 insufficient nvidia.com/gpu",
+		},
+		"nodes that it may not use": {
+			reason.Reason{Code: reason.NeverFits, Need: 4, Barred: 8, Total: 2, Nodes: []reason.Tally{{Cause: "untolerated taint a:NoSchedule", Nodes: 2}}},
+			"the gang needs 4, and even with all nodes empty only 0 would fit, but 8 more on nodes that it may not use: change what keeps it off them; of 2 nodes: 2 untolerated taint a:NoSchedule",
+		},
+		"too few of those as well": {
+			reason.Reason{Code: reason.NeverFits, Need: 4, Empty: 1, Barred: 2, Total: 2, Nodes: []reason.Tally{{Cause: "cordoned", Nodes: 1}}},
+			"the gang needs 4, and even with all nodes empty only 1 would fit, and 2 more on nodes that it may not use: ask for less, or add nodes that it may use; of 2 nodes: 1 cordoned",
 		},
 		"minResources over what is free": {
 			reason.Reason{Code: reason.NotEnoughCluster, Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "7", Limit: "8", Short: "3"}}},

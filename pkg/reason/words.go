@@ -43,7 +43,7 @@ func (r Reason) arithmetic() string {
 	case QueueCapability:
 		return fmt.Sprintf("queue %q would exceed its capability: %s", r.Object, r.shortages())
 	case QueueGuarantee:
-		return fmt.Sprintf("what is guaranteed to other queues leaves too little in %s: %s", r.whole(), r.shortages())
+		return fmt.Sprintf("what is guaranteed to other queues leaves too little in %s: %s%s", r.whole(), r.shortages(), r.keepers())
 	case BehindHead:
 		return fmt.Sprintf("queue %q serves strictly in order, and %s waits before it", r.Object, r.Value)
 	case NotEnoughParts:
@@ -55,7 +55,7 @@ func (r Reason) arithmetic() string {
 	case NotEnoughNodes:
 		return fmt.Sprintf("%sneeds %d, room for %d (short %d)%s", r.role(), r.Need, r.Room, r.Need-r.Room, r.tallies())
 	case NeverFits:
-		return fmt.Sprintf("%sneeds %d, and even with all nodes empty only %d would fit: ask for less, or add nodes%s", r.role(), r.Need, r.Empty, r.tallies())
+		return fmt.Sprintf("%sneeds %d, and even with all nodes empty only %d would fit%s%s", r.role(), r.Need, r.Empty, r.advice(), r.tallies())
 	case NotEnoughCluster:
 		return fmt.Sprintf("minResources exceed what is free in the cluster%s: %s", r.factor(), r.shortages())
 	case NamespaceQuota:
@@ -63,6 +63,36 @@ func (r Reason) arithmetic() string {
 	default:
 		return string(r.Code)
 	}
+}
+
+// advice says what would let in what never fits. Where it may not use nodes that
+// would hold it, asking for less is none.
+func (r Reason) advice() string {
+	switch {
+	case r.Barred == 0:
+		return ": ask for less, or add nodes"
+	case r.Empty+r.Barred < r.Need:
+		return fmt.Sprintf(", and %d more on nodes that it may not use: ask for less, or add nodes that it may use", r.Barred)
+	default:
+		return fmt.Sprintf(", but %d more on nodes that it may not use: change what keeps it off them", r.Barred)
+	}
+}
+
+// keepers names the queues for which most is kept, and whether guarantees could be
+// lower than they are.
+func (r Reason) keepers() string {
+	if len(r.Keepers) == 0 {
+		return ""
+	}
+	parts := make([]string, len(r.Keepers))
+	for i, k := range r.Keepers {
+		parts[i] = fmt.Sprintf("%s of %s for queue %q, whose guarantee is %s", k.Kept, k.Resource, k.Queue, k.Guarantee)
+	}
+	text := "; kept are " + strings.Join(parts, ", ")
+	if r.Remedy != "" {
+		text += ": " + r.Remedy
+	}
+	return text
 }
 
 // factor says how many times a cluster is counted, when that is not once.

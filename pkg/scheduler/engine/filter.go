@@ -139,8 +139,10 @@ type tally struct {
 	class *model.Class
 	epoch uint64
 	empty int64 // tasks that would fit on empty nodes
-	total int   // nodes looked at
-	nodes []reason.Tally
+	// barred is how many would on those that are filtered out.
+	barred int64
+	total  int // nodes looked at
+	nodes  []reason.Tally
 }
 
 // count is a tally in the making, and what each node is counted under.
@@ -170,12 +172,13 @@ func (k *count) add(n *model.Node, v *view) {
 	}
 	k.total++
 	c := k.class
-	if cause := c.Causes[n.ID]; cause != 0 {
-		k.filtered[cause]++
-		return
-	}
 	if !n.Allocatable.Is(k.alike) { // neighbours mostly are
 		k.alike, k.each = n.Allocatable, n.Allocatable.Times(c.Req)
+	}
+	if cause := c.Causes[n.ID]; cause != 0 {
+		k.filtered[cause]++
+		k.barred = resource.Add(k.barred, k.each)
+		return
 	}
 	k.empty = resource.Add(k.empty, k.each)
 	if v.fit[n.ID] > 0 {
@@ -244,7 +247,7 @@ func (e *Engine) noRoom(gr group) refusal {
 		Empty: s.empty, Total: s.total, Nodes: s.nodes,
 	}
 	if s.empty < need && s.total > 0 {
-		why.Code = reason.NeverFits
+		why.Code, why.Barred = reason.NeverFits, s.barred
 	}
 	return refusal{why: why, wakes: roomWakes | e.tiers.NodeWakes(), short: shortfall{class: gr.class, need: need}}
 }

@@ -83,6 +83,10 @@ func (e *Engine) overLimit(over []quota.Over, bill model.Bill) refusal {
 		if o.Kept > 0 {
 			why.Code = reason.QueueGuarantee
 			short.Used, short.Kept = resource.Format(name, o.Used), resource.Format(name, o.Kept)
+			why.Keepers = append(why.Keepers, e.keepers(o, name)...)
+			if resource.Add(o.Used, o.Kept) > o.Limit {
+				why.Remedy = "that is more than there is, lower a guarantee or add nodes"
+			}
 		}
 		why.Short = append(why.Short, short)
 	}
@@ -91,6 +95,20 @@ func (e *Engine) overLimit(over []quota.Over, bill model.Bill) refusal {
 		return refusal{why: why, wakes: wakes | model.TaskPlaced} // whoever shares a claim may be charged for it by then
 	}
 	return refusal{why: why, wakes: wakes, short: shortfall{queue: bill.Sum}}
+}
+
+// keepers words the queues for which most of a resource is kept.
+func (e *Engine) keepers(o quota.Over, name string) []reason.Keeper {
+	const most = 3
+	slices.SortStableFunc(o.Keepers, func(a, b quota.Keeper) int { return cmp.Compare(b.Kept, a.Kept) })
+	var keepers []reason.Keeper
+	for _, k := range o.Keepers[:min(len(o.Keepers), most)] {
+		keepers = append(keepers, reason.Keeper{
+			Queue: e.World.Queues()[k.Queue].Name, Resource: name,
+			Kept: resource.Format(name, k.Kept), Guarantee: resource.Format(name, e.World.Quota.Terms(k.Queue).Guarantee.At(o.Dim)),
+		})
+	}
+	return keepers
 }
 
 // QueueUse is what a queue uses and is entitled to. It is made from the ledger on demand.

@@ -205,7 +205,7 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 	no = e.noRoom(group{class: gr.class, role: gr.role, kind: gr.kind, tasks: left})
 	no.short.need = 1 // each is worth an attempt by itself
 	if no.why.Empty > 0 {
-		no.why.Code = reason.NotEnoughNodes
+		no.why.Code, no.why.Barred = reason.NotEnoughNodes, 0
 	}
 	return no, false
 }

@@ -6,6 +6,10 @@
 package predicates
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,36 +41,94 @@ func (plugin) Name() string { return Name }
 
 func (plugin) WakesOn() model.Change { return model.NodeChanged }
 
+// FilterNodes names all that keeps a class off a node, so that who lifts it all is let in.
 func (p plugin) FilterNodes(c *model.Class) framework.NodeFilter {
 	shape := c.Shape
-	affinity := required(shape)
-	selects := p.on.NodeAffinity && (len(shape.NodeSelector) > 0 || shape.Affinity != nil)
+	wants := p.wants(shape)
 	return func(n *model.Node) (string, bool) {
+		cause := ""
 		if n.Unschedulable && !tolerates(shape.Tolerations, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}) {
-			return "cordoned", false
+			cause = "cordoned"
 		}
 		for _, t := range n.Taints {
-			if p.on.Taints && t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(shape.Tolerations, t) {
-				return "untolerated taint " + t.ToString(), false
+			said := n.Unschedulable && t.Key == corev1.TaintNodeUnschedulable
+			if p.on.Taints && !said && t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(shape.Tolerations, t) {
+				cause = and(cause, "untolerated taint "+t.ToString())
 			}
 		}
-		if !selects {
-			return "", true
+		for i := range wants {
+			if !wants[i].holds(n) {
+				cause = and(cause, wants[i].missed)
+			}
 		}
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}
-		if ok, err := affinity.Match(node); err != nil || !ok {
-			return "node selector or affinity not matched", false
-		}
-		return "", true
+		return cause, cause == ""
 	}
 }
 
-func required(shape model.Shape) nodeaffinity.RequiredNodeAffinity {
-	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: shape.NodeSelector}}
-	if shape.Affinity != nil {
-		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: shape.Affinity}
+// want is something that a class asks of a node's labels or name.
+type want struct {
+	key, value string // of a label; an empty key: affinity counts
+	affinity   nodeaffinity.RequiredNodeAffinity
+	missed     string // what is said of nodes that do not have it
+}
+
+func (w *want) holds(n *model.Node) bool {
+	if w.key != "" {
+		have, ok := n.Labels[w.key]
+		return ok && have == w.value
 	}
-	return nodeaffinity.GetRequiredNodeAffinity(pod)
+	ok, err := w.affinity.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}})
+	return ok && err == nil
+}
+
+// wants lists what a shape asks of nodes: labels in order, then its affinity.
+func (p plugin) wants(shape model.Shape) []want {
+	if !p.on.NodeAffinity {
+		return nil
+	}
+	var wants []want
+	for _, key := range slices.Sorted(maps.Keys(shape.NodeSelector)) {
+		value := shape.NodeSelector[key]
+		wants = append(wants, want{key: key, value: value, missed: "node selector " + key + "=" + value + " not matched"})
+	}
+	if shape.Affinity != nil && shape.Affinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: shape.Affinity}}}
+		wants = append(wants, want{
+			affinity: nodeaffinity.GetRequiredNodeAffinity(pod),
+			missed:   "node affinity " + terms(shape.Affinity.RequiredDuringSchedulingIgnoredDuringExecution) + " not matched",
+		})
+	}
+	return wants
+}
+
+// terms writes a node affinity as short as it can be told from others.
+func terms(selector *corev1.NodeSelector) string {
+	const most = 120 // bytes
+	var ways []string
+	for _, term := range selector.NodeSelectorTerms {
+		var all []string
+		for _, r := range slices.Concat(term.MatchExpressions, term.MatchFields) {
+			text := r.Key + " " + string(r.Operator)
+			if len(r.Values) > 0 {
+				text += " " + strings.Join(r.Values, ",")
+			}
+			all = append(all, text)
+		}
+		ways = append(ways, strings.Join(all, " and "))
+	}
+	text := strings.Join(ways, " or ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return "(" + text + ")"
+}
+
+// and adds a cause to others.
+func and(cause, more string) string {
+	if cause == "" {
+		return more
+	}
+	return cause + " and " + more
 }
 
 func tolerates(tolerations []corev1.Toleration, taint corev1.Taint) bool {

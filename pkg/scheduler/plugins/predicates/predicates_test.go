@@ -1,6 +1,7 @@
 package predicates_test
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,15 +36,29 @@ func TestANodeIsFilteredByItsTraits(t *testing.T) {
 	}{
 		"nothing asked for":                  {model.Shape{}, gpu, ""},
 		"a selector that matches":            {model.Shape{NodeSelector: map[string]string{"pool": "gpu"}}, gpu, ""},
-		"a selector that does not":           {model.Shape{NodeSelector: map[string]string{"pool": "cpu"}}, gpu, "node selector or affinity not matched"},
+		"a selector that does not":           {model.Shape{NodeSelector: map[string]string{"pool": "cpu"}}, gpu, "node selector pool=cpu not matched"},
+		"several labels of which two do not": {model.Shape{NodeSelector: map[string]string{"pool": "cpu", "cores": "64", "disk": "ssd"}}, gpu, "node selector disk=ssd not matched and node selector pool=cpu not matched"},
 		"an affinity that matches":           {model.Shape{Affinity: affinity(corev1.NodeSelectorOpIn, "a", "gpu")}, gpu, ""},
-		"an affinity that does not":          {model.Shape{Affinity: affinity(corev1.NodeSelectorOpNotIn, "gpu")}, gpu, "node selector or affinity not matched"},
-		"an affinity that can't be read":     {model.Shape{Affinity: affinity("Odd")}, gpu, "node selector or affinity not matched"},
+		"an affinity that does not":          {model.Shape{Affinity: affinity(corev1.NodeSelectorOpNotIn, "gpu")}, gpu, "node affinity (pool NotIn gpu) not matched"},
+		"an affinity that can't be read":     {model.Shape{Affinity: affinity("Odd")}, gpu, "node affinity (pool Odd) not matched"},
+		"a long affinity":                    {model.Shape{Affinity: affinity(corev1.NodeSelectorOpIn, strings.Repeat("ä", 80))}, gpu, "node affinity (pool In " + strings.Repeat("ä", 56) + "…) not matched"},
 		"a cordoned node":                    {model.Shape{}, cordoned, "cordoned"},
 		"a cordon that is tolerated":         {model.Shape{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}, cordoned, ""},
 		"a taint":                            {model.Shape{}, dedicated, "untolerated taint dedicated=ml:NoSchedule"},
 		"a taint that is tolerated":          {model.Shape{Tolerations: []corev1.Toleration{{Key: "dedicated", Value: "ml"}}}, dedicated, ""},
 		"a taint of another value tolerated": {model.Shape{Tolerations: []corev1.Toleration{{Key: "dedicated", Value: "web"}}}, dedicated, "untolerated taint dedicated=ml:NoSchedule"},
+		"all that is wrong, at once": {
+			model.Shape{NodeSelector: map[string]string{"pool": "cpu"}},
+			with(func(n *model.Node) {
+				n.Unschedulable = true
+				n.Taints = []corev1.Taint{
+					{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}, // comes with the cordon
+					{Key: "a", Effect: corev1.TaintEffectNoSchedule},
+					{Key: "b", Value: "c", Effect: corev1.TaintEffectNoExecute},
+				}
+			}),
+			"cordoned and untolerated taint a:NoSchedule and untolerated taint b=c:NoExecute and node selector pool=cpu not matched",
+		},
 		"a taint that only asks": {model.Shape{}, with(func(n *model.Node) {
 			n.Taints = []corev1.Taint{{Key: "a", Effect: corev1.TaintEffectPreferNoSchedule}}
 		}), ""},
@@ -73,8 +88,8 @@ func TestASwitchThatIsOffIsNotLookedAt(t *testing.T) {
 		args framework.Args
 		want string
 	}{
-		"both on":        {nil, "untolerated taint dedicated:NoSchedule"},
-		"no taints":      {framework.Args{"predicate.TaintTolerationEnable": false}, "node selector or affinity not matched"},
+		"both on":        {nil, "untolerated taint dedicated:NoSchedule and node selector pool=gpu not matched"},
+		"no taints":      {framework.Args{"predicate.TaintTolerationEnable": false}, "node selector pool=gpu not matched"},
 		"no affinity":    {framework.Args{"predicate.NodeAffinityEnable": "false"}, "untolerated taint dedicated:NoSchedule"},
 		"neither of two": {framework.Args{"predicate.TaintTolerationEnable": false, "predicate.NodeAffinityEnable": false}, ""},
 	}
