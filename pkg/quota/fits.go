@@ -28,7 +28,12 @@ type Keeper struct {
 // guarantee a queue takes nothing more of those above it. Whether the cluster has
 // room is not asked here, except for what guarantees keep of it.
 func (t *Tree) Exceeded(id ID, v, total resource.Vector, promised bool) []Over {
-	for at := id; ; at = t.accounts[at].parent {
+	return t.ExceededFrom(id, id, v, total, promised)
+}
+
+// ExceededFrom is Exceeded for the ceilings of at, which is id or above it, and up.
+func (t *Tree) ExceededFrom(at, id ID, v, total resource.Vector, promised bool) []Over {
+	for ; ; at = t.accounts[at].parent {
 		var over []Over
 		for d, need := range v {
 			o, broken := t.check(ask{id, d, need, total.At(d), promised}, at)

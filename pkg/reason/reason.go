@@ -53,10 +53,13 @@ type Reason struct {
 	Need int64 `json:"need,omitempty"`
 	Room int64 `json:"room,omitempty"`
 	Have int64 `json:"have,omitempty"`
+	// Each is what one task asks for.
+	Each string `json:"each,omitempty"`
 	// Empty is how many would fit if no node ran anything; Barred, how many more on
-	// nodes that something else than room keeps it off.
+	// nodes that something else than room keeps it off, Shut, how many of those now.
 	Empty  int64 `json:"empty,omitempty"`
 	Barred int64 `json:"barred,omitempty"`
+	Shut   int64 `json:"shut,omitempty"`
 
 	// Short is the arithmetic per resource, in order of name.
 	Short []Shortage `json:"short,omitempty"`
@@ -65,18 +68,22 @@ type Reason struct {
 	// Nodes says how many of Total nodes fail for which cause, most frequent first.
 	Nodes []Tally `json:"nodes,omitempty"`
 	Total int     `json:"total,omitempty"`
+
+	// Also are further causes that must be lifted as well. Only explanations name
+	// them: what is told of a gang is the first cause.
+	Also []Reason `json:"also,omitempty"`
 }
 
 // Equal reports whether two reasons say the same. It allocates nothing.
 func (r Reason) Equal(o Reason) bool {
 	return r.Code == o.Code && r.Kind == o.Kind && r.Object == o.Object &&
-		r.Field == o.Field && r.Value == o.Value && r.Remedy == o.Remedy && r.Role == o.Role &&
+		r.Field == o.Field && r.Value == o.Value && r.Remedy == o.Remedy && r.Role == o.Role && r.Each == o.Each &&
 		r.counts() == o.counts() && slices.Equal(r.Short, o.Short) && slices.Equal(r.Keepers, o.Keepers) &&
-		slices.Equal(r.Nodes, o.Nodes)
+		slices.Equal(r.Nodes, o.Nodes) && slices.EqualFunc(r.Also, o.Also, Reason.Equal)
 }
 
-func (r Reason) counts() [6]int64 {
-	return [...]int64{r.Need, r.Room, r.Have, r.Empty, r.Barred, int64(r.Total)}
+func (r Reason) counts() [7]int64 {
+	return [...]int64{r.Need, r.Room, r.Have, r.Empty, r.Barred, r.Shut, int64(r.Total)}
 }
 
 // Shortage is one resource's sum. Amounts are written as Kubernetes quantities.

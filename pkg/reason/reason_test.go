@@ -1,6 +1,7 @@
 package reason_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/muster-sh/muster/pkg/reason"
@@ -105,12 +106,27 @@ func TestWhatIsAboutNodesHasItsWords(t *testing.T) {
 			"the gang needs 4, and even with all nodes empty only 2 would fit: ask for less, or add nodes; of 2 nodes: 2 insufficient nvidia.com/gpu",
 		},
 		"nodes that it may not use": {
-			reason.Reason{Code: reason.NeverFits, Need: 4, Barred: 8, Total: 2, Nodes: []reason.Tally{{Cause: "untolerated taint a:NoSchedule", Nodes: 2}}},
-			"the gang needs 4, and even with all nodes empty only 0 would fit, but 8 more on nodes that it may not use: change what keeps it off them; of 2 nodes: 2 untolerated taint a:NoSchedule",
+			reason.Reason{Code: reason.NeverFits, Need: 4, Barred: 8, Shut: 6, Each: "cpu 1", Total: 2, Nodes: []reason.Tally{{Cause: "untolerated taint a:NoSchedule", Nodes: 2}}},
+			"the gang needs 4 with cpu 1 each, and even with all nodes empty only 0 would fit, but 8 more on nodes that it may not use, 6 of them now: change what keeps it off them; of 2 nodes: 2 untolerated taint a:NoSchedule",
+		},
+		"nodes that it may not use and that are full": {
+			reason.Reason{Code: reason.NeverFits, Need: 4, Barred: 8, Shut: 3, Total: 2, Nodes: []reason.Tally{{Cause: "cordoned", Nodes: 2}}},
+			"the gang needs 4, and even with all nodes empty only 0 would fit, but 8 more on nodes that it may not use, 3 of them now: change what keeps it off them and free room there, or add nodes that it may use; of 2 nodes: 2 cordoned",
 		},
 		"too few of those as well": {
 			reason.Reason{Code: reason.NeverFits, Need: 4, Empty: 1, Barred: 2, Total: 2, Nodes: []reason.Tally{{Cause: "cordoned", Nodes: 1}}},
 			"the gang needs 4, and even with all nodes empty only 1 would fit, and 2 more on nodes that it may not use: ask for less, or add nodes that it may use; of 2 nodes: 1 cordoned",
+		},
+		"room behind a taint, for who asks for nothing": {
+			reason.Reason{Code: reason.NotEnoughNodes, Need: 4, Shut: math.MaxInt64, Total: 1, Nodes: []reason.Tally{{Cause: "untolerated taint a:NoSchedule", Nodes: 1}}},
+			"the gang needs 4, room for 0 (short 4), and for any number on nodes that it may not use; of 1 nodes: 1 untolerated taint a:NoSchedule",
+		},
+		"several causes": {
+			reason.Reason{
+				Code: reason.QueueCapability, Object: "ai", Short: []reason.Shortage{{Resource: "cpu", Need: "3", Used: "2", Limit: "4", Short: "1"}},
+				Also: []reason.Reason{{Code: reason.NotEnoughNodes, Need: 3, Each: "cpu 1", Room: 1, Total: 1, Nodes: []reason.Tally{{Cause: "insufficient cpu", Nodes: 1}}}},
+			},
+			`queue "ai" would exceed its capability: cpu needs 3, 2 of 4 used (short 1); besides, the gang needs 3 with cpu 1 each, room for 1 (short 2); of 1 nodes: 1 insufficient cpu`,
 		},
 		"minResources over what is free": {
 			reason.Reason{Code: reason.NotEnoughCluster, Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "7", Limit: "8", Short: "3"}}},

@@ -2,11 +2,22 @@ package reason
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 )
 
 // String is the sentence users read.
 func (r Reason) String() string {
+	causes := []string{r.first()}
+	for _, more := range r.Also {
+		causes = append(causes, more.String())
+	}
+	return strings.Join(causes, "; besides, ")
+}
+
+// first is the sentence of the first cause.
+func (r Reason) first() string {
 	switch r.Code {
 	case GangMissing:
 		return fmt.Sprintf("PodGroup %s does not exist: create it, or correct the pod's annotation scheduling.k8s.io/group-name", r.Object)
@@ -53,9 +64,9 @@ func (r Reason) arithmetic() string {
 	case Gated:
 		return fmt.Sprintf("%sneeds %d, only %d are free of scheduling gates (short %d)", r.role(), r.Need, r.Have, r.Need-r.Have)
 	case NotEnoughNodes:
-		return fmt.Sprintf("%sneeds %d, room for %d (short %d)%s", r.role(), r.Need, r.Room, r.Need-r.Room, r.tallies())
+		return fmt.Sprintf("%sneeds %d%s, room for %d (short %d)%s%s", r.role(), r.Need, r.each(), r.Room, r.Need-r.Room, r.shut(), r.tallies())
 	case NeverFits:
-		return fmt.Sprintf("%sneeds %d, and even with all nodes empty only %d would fit%s%s", r.role(), r.Need, r.Empty, r.advice(), r.tallies())
+		return fmt.Sprintf("%sneeds %d%s, and even with all nodes empty only %d would fit%s%s", r.role(), r.Need, r.each(), r.Empty, r.advice(), r.tallies())
 	case NotEnoughCluster:
 		return fmt.Sprintf("minResources exceed what is free in the cluster%s: %s", r.factor(), r.shortages())
 	case NamespaceQuota:
@@ -72,10 +83,36 @@ func (r Reason) advice() string {
 	case r.Barred == 0:
 		return ": ask for less, or add nodes"
 	case r.Empty+r.Barred < r.Need:
-		return fmt.Sprintf(", and %d more on nodes that it may not use: ask for less, or add nodes that it may use", r.Barred)
+		return fmt.Sprintf(", and %s more on nodes that it may not use: ask for less, or add nodes that it may use", many(r.Barred))
+	case r.Room+r.Shut < r.Need:
+		return fmt.Sprintf(", but %s more on nodes that it may not use, %s of them now: change what keeps it off them and free room there, or add nodes that it may use", many(r.Barred), many(r.Shut))
 	default:
-		return fmt.Sprintf(", but %d more on nodes that it may not use: change what keeps it off them", r.Barred)
+		return fmt.Sprintf(", but %s more on nodes that it may not use, %s of them now: change what keeps it off them", many(r.Barred), many(r.Shut))
 	}
+}
+
+// each says what one task asks for, if that is told.
+func (r Reason) each() string {
+	if r.Each == "" {
+		return ""
+	}
+	return " with " + r.Each + " each"
+}
+
+// shut says for how many there is room where it may not be used.
+func (r Reason) shut() string {
+	if r.Shut == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and for %s on nodes that it may not use", many(r.Shut))
+}
+
+// many writes how many tasks there would be room for, of those that ask for nothing any number.
+func many(n int64) string {
+	if n == math.MaxInt64 {
+		return "any number"
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // keepers names the queues for which most is kept, and whether guarantees could be

@@ -139,10 +139,11 @@ type tally struct {
 	class *model.Class
 	epoch uint64
 	empty int64 // tasks that would fit on empty nodes
-	// barred is how many would on those that are filtered out.
-	barred int64
-	total  int // nodes looked at
-	nodes  []reason.Tally
+	// barred is how many would on those that are filtered out; shut, how many do now.
+	barred, shut int64
+	each         string // what a task asks for
+	total        int    // nodes looked at
+	nodes        []reason.Tally
 }
 
 // count is a tally in the making, and what each node is counted under.
@@ -152,7 +153,7 @@ type count struct {
 	filtered        []int // by cause
 	short, reserved []int // by dimension
 	alike           resource.Vector
-	each            int64 // tasks that a node like alike holds when it is empty
+	most            int64 // tasks that a node like alike holds when it is empty
 }
 
 func (e *Engine) newCount(c *model.Class) *count {
@@ -160,7 +161,7 @@ func (e *Engine) newCount(c *model.Class) *count {
 		tally: tally{class: c, epoch: e.World.Epoch}, asked: c.Req.Dims(),
 		filtered: make([]int, len(e.causes.words)),
 		short:    make([]int, len(c.Req)), reserved: make([]int, len(c.Req)),
-		each: resource.Vector{}.Times(c.Req),
+		most: resource.Vector{}.Times(c.Req),
 	}
 }
 
@@ -173,14 +174,15 @@ func (k *count) add(n *model.Node, v *view) {
 	k.total++
 	c := k.class
 	if !n.Allocatable.Is(k.alike) { // neighbours mostly are
-		k.alike, k.each = n.Allocatable, n.Allocatable.Times(c.Req)
+		k.alike, k.most = n.Allocatable, n.Allocatable.Times(c.Req)
 	}
 	if cause := c.Causes[n.ID]; cause != 0 {
 		k.filtered[cause]++
-		k.barred = resource.Add(k.barred, k.each)
+		k.barred = resource.Add(k.barred, k.most)
+		k.shut = resource.Add(k.shut, max(n.Free.Times(c.Req), 0))
 		return
 	}
-	k.empty = resource.Add(k.empty, k.each)
+	k.empty = resource.Add(k.empty, k.most)
 	if v.fit[n.ID] > 0 {
 		return
 	}
@@ -202,6 +204,7 @@ func (e *Engine) keep(k *count) *tally {
 			k.nodes = append(k.nodes, reason.Tally{Cause: cause, Nodes: nodes})
 		}
 	}
+	k.each = slices.DeleteFunc(e.World.Resources.List(k.class.Req), func(a resource.Amount) bool { return a.Name == resource.Pods }).String()
 	for i, nodes := range k.filtered {
 		add(e.causes.words[i], nodes)
 	}
@@ -244,7 +247,7 @@ func (e *Engine) noRoom(gr group) refusal {
 	room := e.view(gr.class).room
 	why := reason.Reason{
 		Code: reason.NotEnoughNodes, Role: gr.role, Need: need, Room: room,
-		Empty: s.empty, Total: s.total, Nodes: s.nodes,
+		Each: s.each, Empty: s.empty, Shut: s.shut, Total: s.total, Nodes: s.nodes,
 	}
 	if s.empty < need && s.total > 0 {
 		why.Code, why.Barred = reason.NeverFits, s.barred

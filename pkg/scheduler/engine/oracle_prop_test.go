@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-sh/muster/pkg/model"
-	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
@@ -21,6 +20,7 @@ import (
 // small is a world that brute force can search, with books of its own.
 type small struct {
 	nodes  [][2]int64 // free, by node: GPUs and CPUs
+	specs  []model.NodeSpec
 	queues []smallQueue
 	gangs  []smallGang
 	groups []string // of nodes; empty: in none
@@ -58,10 +58,16 @@ func drawSmall(t *rapid.T, e *engine.Engine, s *small) *small {
 		size := [2]int64{rapid.Int64Range(0, 6).Draw(t, "gpus"), rapid.Int64Range(0, 8).Draw(t, "cpus")}
 		s.nodes = append(s.nodes, size)
 		spec := model.NodeSpec{Name: fmt.Sprintf("n%d", i), Allocatable: amounts(size)}
+		for _, key := range []string{"a", "b"} { // nobody tolerates them
+			if rapid.IntRange(0, 4).Draw(t, "taint") == 0 {
+				spec.Taints = append(spec.Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
+			}
+		}
 		s.groups = append(s.groups, s.drawGroup(t))
 		if s.groups[i] != "" {
 			spec.Labels = map[string]string{"volcano.sh/nodegroup-name": s.groups[i]}
 		}
+		s.specs = append(s.specs, spec)
 		e.Apply(engine.NodeSet{Node: spec})
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "queues") {
@@ -156,7 +162,7 @@ func (s *small) put(g *smallGang, k, n int) {
 	s.queues[g.queue].used += task.ask[0]
 }
 
-func (s *small) lift(g *smallGang, k int) {
+func (s *small) unput(g *smallGang, k int) {
 	task := &g.tasks[k]
 	for r := range task.ask {
 		s.nodes[task.node][r] += task.ask[r]
@@ -281,12 +287,12 @@ func (s *small) couldRun(g *smallGang, k int) bool {
 			continue
 		}
 		for n := range s.nodes {
-			if s.groups[n] != s.queues[g.queue].group || s.nodes[n][0] < g.tasks[k].ask[0] || s.nodes[n][1] < g.tasks[k].ask[1] || !s.keeps(g.queue, g.tasks[k].ask[0]) {
+			if len(s.specs[n].Taints) > 0 || s.groups[n] != s.queues[g.queue].group || s.nodes[n][0] < g.tasks[k].ask[0] || s.nodes[n][1] < g.tasks[k].ask[1] || !s.keeps(g.queue, g.tasks[k].ask[0]) {
 				continue
 			}
 			s.put(g, k, n)
 			found := s.couldRun(g, k+1)
-			s.lift(g, k)
+			s.unput(g, k)
 			if found {
 				return true
 			}
@@ -402,65 +408,4 @@ func (s *small) nobodyIsPassedOver(t *rapid.T, parts []int64, served int) {
 			t.Fatalf("queue %d borrows while gang %d of queue %d, which has %d of %d, could run", served, i, g.queue, s.queues[g.queue].used, parts[g.queue])
 		}
 	}
-}
-
-func TestWhatAReasonAsksForIsEnough(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		e := withProportion(t)
-		s := drawSmall(t, e, &small{})
-		e.Run(start)
-		i := rapid.IntRange(0, len(s.gangs)-1).Draw(t, "gang")
-		for other := range s.gangs { // nobody else is to take what is granted
-			for _, task := range slices.Clone(e.World.GangOf(fmt.Sprintf("g%d", other)).Tasks) {
-				if other != i && task.Bucket == model.Waiting {
-					e.Apply(engine.TaskGone{UID: task.UID})
-				}
-			}
-		}
-		key := fmt.Sprintf("g%d", i)
-		for step := 0; ; step++ {
-			why, waits := e.Explain(key)
-			if !waits || e.World.GangOf(key).Whole() {
-				return
-			}
-			if step > 6 {
-				t.Fatalf("%s still waits: %s", key, why)
-			}
-			grant(t, e, s, why)
-			e.Run(start)
-		}
-	})
-}
-
-// grant makes the one change that a reason asks for.
-func grant(t *rapid.T, e *engine.Engine, s *small, why reason.Reason) {
-	switch why.Code {
-	case reason.QueueCapability, reason.QueueGuarantee:
-		raise(t, e, s, why)
-	case reason.NotEnoughNodes, reason.NeverFits:
-		for range max(why.Need-why.Room, 1) { // a node of the largest size for each that is short
-			s.nodes = append(s.nodes, [2]int64{4, 3})
-			e.Apply(engine.NodeSet{Node: model.NodeSpec{Name: fmt.Sprintf("n%d", len(s.nodes)-1), Allocatable: amounts([2]int64{4, 3})}})
-		}
-	default:
-		t.Fatalf("unexpected reason %s: %s", why.Code, why)
-	}
-}
-
-// raise lifts the ceiling that a reason names by what is short; what guarantees
-// keep of the cluster is mended by a node of that size.
-func raise(t *rapid.T, e *engine.Engine, s *small, why reason.Reason) {
-	var short int64
-	if _, err := fmt.Sscan(why.Short[0].Short, &short); err != nil {
-		t.Fatal(err)
-	}
-	if why.Object == "" {
-		s.nodes = append(s.nodes, [2]int64{short, 0})
-		e.Apply(engine.NodeSet{Node: model.NodeSpec{Name: fmt.Sprintf("n%d", len(s.nodes)-1), Allocatable: amounts([2]int64{short, 0})}})
-		return
-	}
-	spec := e.World.QueueNamed(why.Object).QueueSpec
-	limit, _ := spec.Capability.Get("gpu")
-	spec.Capability = gpus(limit + short)
-	e.Apply(engine.QueueSet{Queue: spec})
 }

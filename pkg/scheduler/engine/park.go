@@ -271,7 +271,17 @@ func (e *Engine) attempt(en *entry) refusal {
 		no, _ := e.placeRest(g, func() bool { return false })
 		return no
 	}
+	mark := e.World.Mark()
 	no, _ := e.placeMinimum(g)
+	switch no.why.Code {
+	case reason.NotEnoughNodes, reason.NeverFits, reason.QueueCapability, reason.QueueGuarantee:
+	default:
+		return no
+	}
+	e.World.Rollback(mark)
+	if all := e.everything(g); len(all) > 0 {
+		no.why, no.why.Also = all[0], all[1:]
+	}
 	return no
 }
 

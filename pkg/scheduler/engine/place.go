@@ -187,7 +187,7 @@ func (e *Engine) noDomain(gr group, placed int, domains []*domain, panel *framew
 	return refusal{
 		why: reason.Reason{
 			Code: reason.NotEnoughNodes, Role: gr.role, Need: int64(len(gr.tasks)), Room: int64(placed),
-			Total: s.total, Nodes: nodes,
+			Each: s.each, Shut: s.shut, Total: s.total, Nodes: nodes,
 		},
 		wakes: roomWakes | e.tiers.NodeWakes() | panel.WakesOn(),
 		long:  true,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 )
@@ -104,12 +105,18 @@ func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 	return no, false
 }
 
-// placeGroups places all tasks of all groups, or says why that can't be.
-func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
+// bill is what the tasks of groups would be charged together.
+func (e *Engine) bill(groups []group) model.Bill {
 	var bill model.Bill
 	for i := range groups {
 		bill.Add(e.World, groups[i].class, groups[i].tasks)
 	}
+	return bill
+}
+
+// placeGroups places all tasks of all groups, or says why that can't be.
+func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
+	bill := e.bill(groups)
 	if over := e.World.Quota.Exceeded(g.Queue.ID, bill.Sum, e.total, false); over != nil {
 		return e.overLimit(over, bill), false
 	}
@@ -131,6 +138,55 @@ func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
 		}
 	}
 	return refusal{}, true
+}
+
+// everything lists all that keeps a gang from its minimum: the ceilings of its queue
+// and of those above it, and what each part of it lacks of room when those before
+// it have theirs. It places what fits; the caller takes that back.
+func (e *Engine) everything(g *model.Gang) []reason.Reason {
+	groups := e.groupsOf(e.missing(g))
+	bill := e.bill(groups)
+	var all []reason.Reason
+	for at := g.Queue.ID; ; at = e.World.Quota.Parent(at) {
+		over := e.World.Quota.ExceededFrom(at, g.Queue.ID, bill.Sum, e.total, false)
+		if over == nil {
+			break
+		}
+		all = append(all, e.overLimit(over, bill).why)
+		if at = over[0].Queue; at == quota.None {
+			break
+		}
+	}
+	for i := range groups {
+		groups[i].room = e.view(groups[i].class).room
+	}
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(a.room, b.room) })
+	for _, gr := range groups {
+		placed, no := e.place(gr, func(int) bool { return true })
+		if placed == len(gr.tasks) {
+			continue
+		}
+		if no.why.Code == "" {
+			no = e.noRoom(gr)
+			no.why.Room = int64(placed)
+		}
+		all = append(all, no.why)
+		e.occupy(gr.tasks[placed:], groups)
+	}
+	return all
+}
+
+// occupy puts tasks that found no room where their gang may not go, so that what is
+// shut there is not named to others of it as well.
+func (e *Engine) occupy(tasks []*model.Task, groups []group) {
+	for _, n := range e.World.Nodes() {
+		if !n.Known || slices.ContainsFunc(groups, func(gr group) bool { return fits(gr.class, n) }) {
+			continue
+		}
+		for ; len(tasks) > 0 && n.Free.Times(tasks[0].Class.Req) > 0; tasks = tasks[1:] {
+			e.World.Place(tasks[0], n)
+		}
+	}
 }
 
 // placeGroup places all tasks of a group, or says why that can't be.

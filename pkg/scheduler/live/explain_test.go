@@ -106,9 +106,9 @@ func TestAnExplanationIsOfWhatIsToldByNow(t *testing.T) {
 	}{
 		{nil, "PodGroup ml/a waits, NotEnoughTasks: the gang needs 3, only 0 exist (short 3)\n"},
 		{pods(2, 3), "PodGroup ml/a waits, NotEnoughTasks: the gang needs 3, only 2 exist (short 1)\n"},
-		{pods(3, 3), "PodGroup ml/a waits, NeverFits: the gang needs 3, and even with all nodes empty only 1 would fit: ask for less, or add nodes\n"},
+		{pods(3, 3), "PodGroup ml/a waits, NeverFits: the gang needs 3 with nvidia.com/gpu 3 each, and even with all nodes empty only 1 would fit: ask for less, or add nodes; of 1 nodes: 1 insufficient nvidia.com/gpu\n"},
 		{pods(4, 1), "PodGroup ml/a is placed: 4 tasks have a node or are done, it needs 3, 0 run\n"},
-		{pods(5, 1), "PodGroup ml/a is placed: 4 tasks have a node or are done, it needs 3, 0 run; 1 more wait, NotEnoughResources: the gang needs 1, room for 0 (short 1); of 1 nodes: 1 insufficient nvidia.com/gpu\n"},
+		{pods(5, 1), "PodGroup ml/a is placed: 4 tasks have a node or are done, it needs 3, 0 run; 1 more wait, NotEnoughResources: the gang needs 1 with nvidia.com/gpu 1 each, room for 0 (short 1); of 1 nodes: 1 insufficient nvidia.com/gpu\n"},
 	} {
 		s.mailbox.put(step.events...)
 		got := s.get("GET", "ml/a")
