@@ -63,8 +63,9 @@ type PluginConfig struct {
 	Off  framework.Abilities
 }
 
-// build makes the plugins of a configuration. Its error names everything that is wrong.
-func (c *Config) build(registry framework.Registry, env framework.Env) (*framework.Tiers, error) {
+// build makes the plugins of a configuration, but for those of before that go on. Its
+// error names everything that is wrong.
+func (c *Config) build(registry framework.Registry, env framework.Env, before *framework.Tiers) (*framework.Tiers, error) {
 	var errs []error
 	tiers := make([][]framework.Enabled, len(c.Tiers))
 	for i, tier := range c.Tiers {
@@ -95,6 +96,9 @@ func (c *Config) build(registry framework.Registry, env framework.Env) (*framewo
 	if c.OrphansAfter == 0 {
 		c.OrphansAfter = 5 * time.Second
 	}
+	if err := before.Continue(tiers); err != nil {
+		return nil, err
+	}
 	return framework.Compose(tiers), nil
 }
 
@@ -102,7 +106,7 @@ func (c *Config) build(registry framework.Registry, env framework.Env) (*framewo
 // on: all filters are asked anew, and all gangs that wait are tried again. On an
 // error, which names everything that is wrong, nothing changes.
 func (e *Engine) Reconfigure(config Config) error {
-	tiers, err := config.build(e.registry, framework.Env{Dim: e.World.Resources.Dim})
+	tiers, err := config.build(e.registry, framework.Env{Dim: e.World.Resources.Dim}, e.tiers)
 	if err != nil {
 		return err
 	}

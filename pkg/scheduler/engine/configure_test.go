@@ -1,13 +1,19 @@
 package engine_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/allocate"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 )
 
@@ -68,5 +74,48 @@ func TestAConfigurationThatCantBeChangesNothing(t *testing.T) {
 	submit(e, "a", 2, 1)
 	if placed := e.Run(start).Placed; placed != 2 {
 		t.Errorf("%d tasks were placed, want 2", placed)
+	}
+}
+
+// keeping counts what it learned, and goes on with other arguments.
+type keeping struct {
+	args    framework.Args
+	learned int
+}
+
+func (*keeping) Name() string                 { return "keeping" }
+func (k *keeping) Learn(runtime.Object, bool) { k.learned++ }
+func (k *keeping) Continue(as framework.Plugin) error {
+	fresh, ok := as.(*keeping)
+	if !ok || fresh.args["bad"] != nil {
+		return errors.New("no")
+	}
+	k.args = fresh.args
+	return nil
+}
+
+func TestAPluginThatHoldsWhatWasChosenGoesOn(t *testing.T) {
+	var made []*keeping
+	registry := framework.Registry{"keeping": func(args framework.Args, _ framework.Env) (framework.Plugin, error) {
+		made = append(made, &keeping{args: args})
+		return made[len(made)-1], nil
+	}}
+	config := func(args framework.Args) engine.Config {
+		return engine.Config{Actions: []engine.Action{allocate.New()}, Tiers: [][]engine.PluginConfig{{{Name: "keeping", Args: args}}}}
+	}
+	e, err := engine.New(config(nil), registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Apply(engine.ObjectSet{Object: &corev1.Namespace{}})
+	if err := e.Reconfigure(config(framework.Args{"x": 1})); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Reconfigure(config(framework.Args{"bad": 1})); err == nil || err.Error() != `plugin "keeping": no` {
+		t.Errorf("a plugin that can't go on: %v", err)
+	}
+	e.Apply(engine.ObjectSet{Object: &corev1.Namespace{}})
+	if first := made[0]; first.args["x"] != 1 || first.learned != 3 || made[1].learned+made[2].learned != 0 {
+		t.Errorf("the first plugin has %+v, the others %+v", first, made[1:])
 	}
 }

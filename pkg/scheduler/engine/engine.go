@@ -51,7 +51,7 @@ type Engine struct {
 // New makes an Engine. Its error names everything that is wrong with the configuration.
 func New(config Config, registry framework.Registry) (*Engine, error) {
 	world := model.New()
-	tiers, err := config.build(registry, framework.Env{Dim: world.Resources.Dim})
+	tiers, err := config.build(registry, framework.Env{Dim: world.Resources.Dim}, &framework.Tiers{})
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,15 @@ type Learns interface {
 	Learn(o runtime.Object, gone bool)
 }
 
+// Continues is for plugins that hold what was chosen until the API server shows it:
+// what is being written when the configuration changes must not be chosen again. The
+// plugin there is goes on with the settings of one that was made for the new
+// configuration, which is thrown away. On an error nothing changes.
+type Continues interface {
+	Plugin
+	Continue(as Plugin) error
+}
+
 // OrdersQueues compares two queues in which gangs wait: negative when a is served first, 0 when it has no opinion.
 type OrdersQueues interface {
 	CompareQueues(a, b *model.Queue) int

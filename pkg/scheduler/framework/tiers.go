@@ -2,6 +2,7 @@ package framework
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -39,6 +40,7 @@ type Tiers struct {
 	onQueues    []NoticesOnQueues
 	retries     []Retries
 	counts      []CountsDevices
+	lasting     []Continues
 	nodeWakes   model.Change
 }
 
@@ -58,6 +60,7 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.onQueues = add(t.onQueues, p, 0)
 			t.retries = add(t.retries, p, 0)
 			t.counts = add(t.counts, p, 0)
+			t.lasting = add(t.lasting, p, 0)
 		}
 		if votes != nil {
 			t.votes = append(t.votes, votes)
@@ -67,6 +70,24 @@ func Compose(tiers [][]Enabled) *Tiers {
 		t.nodeWakes |= p.WakesOn()
 	}
 	return t
+}
+
+// Continue puts the plugins that go on in place of those of their name in tiers.
+func (t *Tiers) Continue(tiers [][]Enabled) error {
+	for _, old := range t.lasting {
+		for _, tier := range tiers {
+			for i := range tier {
+				if tier[i].Name() != old.Name() {
+					continue
+				}
+				if err := old.Continue(tier[i].Plugin); err != nil {
+					return fmt.Errorf("plugin %q: %w", old.Name(), err)
+				}
+				tier[i].Plugin = old
+			}
+		}
+	}
+	return nil
 }
 
 func (t *Tiers) compare(p Enabled) {

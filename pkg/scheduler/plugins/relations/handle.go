@@ -37,6 +37,7 @@ type handle struct {
 	csi     fwk.CSIManager
 	devices *devices
 	pad     *notepad
+	volumes *volumebinding.VolumeBinding // made once: it knows what was chosen; nil until then
 }
 
 func (h *handle) SnapshotSharedLister() fwk.SharedLister { return h.lister }
@@ -99,7 +100,7 @@ func (h *handle) parts(on predicates.Switches) ([]part, error) {
 		{on.Ports, false, nil, nodeports.New},
 		{on.VolumeBinding, false, nil, volumerestrictions.New},
 		{on.VolumeLimits, false, nil, nodevolumelimits.NewCSI},
-		{on.VolumeBinding, false, &config.VolumeBindingArgs{}, volumebinding.New},
+		{on.VolumeBinding, false, nil, h.binding},
 		{on.VolumeZone, false, nil, volumezone.New},
 		{on.Spread, true, &config.PodTopologySpreadArgs{DefaultingType: config.ListDefaulting}, podtopologyspread.New},
 		{on.PodAffinity, true, &config.InterPodAffinityArgs{HardPodAffinityWeight: 1}, interpodaffinity.New},
@@ -119,6 +120,18 @@ func (h *handle) parts(on predicates.Switches) ([]part, error) {
 		parts = append(parts, pt)
 	}
 	return parts, nil
+}
+
+// binding is the plugin that chooses volumes, the same one each time.
+func (h *handle) binding(ctx context.Context, _ runtime.Object, _ fwk.Handle, fts feature.Features) (fwk.Plugin, error) {
+	if h.volumes == nil {
+		made, err := volumebinding.New(ctx, &config.VolumeBindingArgs{}, h, fts)
+		if err != nil {
+			return nil, err
+		}
+		h.volumes, _ = made.(*volumebinding.VolumeBinding)
+	}
+	return h.volumes, nil
 }
 
 func deviceArgs(timeout time.Duration) *config.DynamicResourcesArgs {

@@ -11,12 +11,12 @@ package relations
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
@@ -32,7 +32,6 @@ type plugin struct {
 	kinds                  kinds
 	on                     predicates.Switches
 	parts                  []part
-	volumes                *volumebinding.VolumeBinding // nil when that is switched off
 	world                  *model.World
 	reserved               []*reservation
 }
@@ -43,6 +42,7 @@ var (
 	_ framework.Begins       = &plugin{}
 	_ framework.Learns       = &plugin{}
 	_ framework.Prepares     = &plugin{}
+	_ framework.Continues    = &plugin{}
 )
 
 // New makes the plugin. Its arguments are those of [predicates.Read].
@@ -66,12 +66,23 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 	if p.parts, err = p.kube.parts(on); err != nil {
 		return nil, err
 	}
-	for _, pt := range p.parts {
-		if v, ok := pt.PreFilterPlugin.(*volumebinding.VolumeBinding); ok {
-			p.volumes = v
-		}
-	}
 	return p, nil
+}
+
+// Continue takes other switches, and keeps what was chosen for pods that are being
+// bound: what is written of that is not seen yet, and nobody else may have it.
+func (p *plugin) Continue(as framework.Plugin) error {
+	fresh, ok := as.(*plugin)
+	if !ok {
+		return fmt.Errorf("%T is another plugin", as)
+	}
+	parts, err := p.kube.parts(fresh.on)
+	if err != nil {
+		return err
+	}
+	p.FiltersNodes, p.on, p.parts = fresh.FiltersNodes, fresh.on, parts
+	p.mirror, p.repel, p.kinds = mirror{}, repellents{}, kinds{} // they depend on the switches
+	return nil
 }
 
 // equip gives a handle what kube-scheduler's plugins look for.

@@ -41,8 +41,8 @@ func (p *plugin) settle() {
 	}
 	p.reserved = stand
 	for _, r := range gone {
-		if p.volumes != nil {
-			p.volumes.Unreserve(p.kube.ctx, r.state, r.pod, r.node.Name)
+		if p.kube.volumes != nil {
+			p.kube.volumes.Unreserve(p.kube.ctx, r.state, r.pod, r.node.Name)
 		}
 		for _, uid := range r.claims {
 			if !slices.ContainsFunc(stand, func(o *reservation) bool { return slices.Contains(o.claims, uid) }) {
@@ -75,10 +75,10 @@ func (p *plugin) Prepare(t *model.Task, n *model.Node) []framework.Write {
 	if i < 0 {
 		return nil
 	}
-	if p.volumes != nil {
+	if p.kube.volumes != nil {
 		// After what it writes it waits for what controllers do next. That is the
 		// edge's to do: the time it is given for it is none.
-		p.volumes.PreBind(p.kube.ctx, p.reserved[i].state, t.Pod, n.Name)
+		p.kube.volumes.PreBind(p.kube.ctx, p.reserved[i].state, t.Pod, n.Name)
 	}
 	return append(p.kube.pad.take(), p.kube.devices.writes(t.Pod)...)
 }

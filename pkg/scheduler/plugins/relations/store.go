@@ -1,6 +1,7 @@
 package relations
 
 import (
+	"maps"
 	"reflect"
 	"time"
 
@@ -92,7 +93,12 @@ func (s *shelf) GetIndexer() cache.Indexer { return s.indexer }
 
 func (s *shelf) GetStore() cache.Store { return s.indexer }
 
-func (s *shelf) AddIndexers(more cache.Indexers) error { return s.indexer.AddIndexers(more) }
+// AddIndexers adds those that are new: a plugin that is made again asks for its own again.
+func (s *shelf) AddIndexers(more cache.Indexers) error {
+	fresh := maps.Clone(more)
+	maps.DeleteFunc(fresh, func(name string, _ cache.IndexFunc) bool { return s.indexer.GetIndexers()[name] != nil })
+	return s.indexer.AddIndexers(fresh)
+}
 
 func (s *shelf) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 	s.handlers = append(s.handlers, h)

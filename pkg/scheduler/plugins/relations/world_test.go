@@ -31,33 +31,36 @@ type fataler interface {
 type world struct {
 	fataler
 	*model.World
-	plugin interface {
-		framework.JudgesTasks
-		framework.FiltersNodes
-		framework.Begins
-		framework.Learns
-		framework.Prepares
-	}
+	plugin abilities
+}
+
+// abilities are what the engine asks of the plugin in each cycle, or tells it.
+type abilities interface {
+	framework.JudgesTasks
+	framework.FiltersNodes
+	framework.Begins
+	framework.Learns
+	framework.Prepares
 }
 
 func newWorld(f fataler, args framework.Args) *world {
 	w := &world{fataler: f, World: model.New()}
-	p, err := relations.New(args, framework.Env{Dim: w.Resources.Dim})
-	if err != nil {
-		f.Fatal(err)
-	}
-	var ok bool
-	if w.plugin, ok = p.(interface {
-		framework.JudgesTasks
-		framework.FiltersNodes
-		framework.Begins
-		framework.Learns
-		framework.Prepares
-	}); !ok {
-		f.Fatal("the plugin lacks an ability")
-	}
+	w.plugin = w.made(args)
 	w.plugin.Begin(w.World, time.Time{})
 	return w
+}
+
+// made is a new plugin.
+func (w *world) made(args framework.Args) abilities {
+	p, err := relations.New(args, framework.Env{Dim: w.Resources.Dim})
+	if err != nil {
+		w.Fatal(err)
+	}
+	able, ok := p.(abilities)
+	if !ok {
+		w.Fatal("the plugin lacks an ability")
+	}
+	return able
 }
 
 // node adds a node of a zone; an empty zone is none.
