@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/test/cluster"
 )
 
 // binds is what a watch at the API server saw of bindings in one namespace.
@@ -108,4 +110,32 @@ func (w *world) event(ctx context.Context, namespace, kind, name, message string
 		}
 	}
 	return fmt.Errorf("%s %s has %d events, none says %q", kind, name, len(events.Items), message)
+}
+
+// TestConditionsOfOthersStay: another controller writes a condition of its own to a
+// PodGroup between two of Muster's verdicts.
+func TestConditionsOfOthersStay(t *testing.T) {
+	const theirs = schedulingv1beta1.PodGroupConditionType("Theirs")
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	w.single(t, ns, "shared", "later-"+ns, 1)
+	w.waitsFor(t, ns, "shared", "QueueMissing")
+	var pg schedulingv1beta1.PodGroup
+	eventually(t, func(ctx context.Context) error {
+		if err := w.Get(ctx, client.ObjectKey{Namespace: ns, Name: "shared"}, &pg); err != nil {
+			return err
+		}
+		pg.Status.Conditions = append(pg.Status.Conditions, schedulingv1beta1.PodGroupCondition{Type: theirs, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
+		return w.Update(ctx, &pg)
+	})
+	w.queue(t, "later-"+ns, schedulingv1beta1.QueueSpec{Weight: 1})
+	eventually(t, func(ctx context.Context) error {
+		return w.inPhase(ctx, ns, "shared", schedulingv1beta1.PodGroupRunning)
+	})
+	if err := w.Get(t.Context(), client.ObjectKeyFromObject(&pg), &pg); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(pg.Status.Conditions, func(c schedulingv1beta1.PodGroupCondition) bool { return c.Type == theirs }) {
+		t.Errorf("it is gone: %+v", pg.Status.Conditions)
+	}
 }

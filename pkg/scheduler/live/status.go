@@ -20,8 +20,18 @@ type verdict struct {
 	uid    string
 	status engine.Status
 	why    *reason.Reason // nil: it does not wait
-	// written is the status as last written; nil when it was not.
+	// written is the status as the server had it when it was last written, at that
+	// version; nil when it was not.
 	written *schedulingv1beta1.PodGroupStatus
+	version string
+}
+
+// latest puts the status that was written into a PodGroup from the cache, unless the
+// cache has seen that, or what others wrote since.
+func (v *verdict) latest(pg *schedulingv1beta1.PodGroup) {
+	if v.written != nil && newer(v.version, pg.ResourceVersion) {
+		pg.Status, pg.ResourceVersion = *v.written, v.version
+	}
 }
 
 // A status costs the API server more than a binding, so not each is written at once.

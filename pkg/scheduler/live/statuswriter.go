@@ -24,6 +24,9 @@ import (
 // statusWorkers is how many status writes go on at once; never two for one object.
 const statusWorkers = 8
 
+// conflictPause is how long the cache has to show what somebody else wrote.
+const conflictPause = 100 * time.Millisecond
+
 // statusWriter writes verdicts to PodGroups, the latest only and only what
 // changed, and to pods that have no PodGroup.
 type statusWriter struct {
@@ -105,11 +108,11 @@ func (w *statusWriter) orphan(d engine.Refuse) {
 }
 
 // wrote remembers what a PodGroup's status is at the server.
-func (w *statusWriter) wrote(gang, uid string, status schedulingv1beta1.PodGroupStatus) {
+func (w *statusWriter) wrote(gang string, pg *schedulingv1beta1.PodGroup) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if v, ok := w.verdicts[gang]; ok && v.uid == uid {
-		v.written = &status
+	if v, ok := w.verdicts[gang]; ok && v.uid == string(pg.UID) {
+		v.written, v.version = &pg.Status, pg.ResourceVersion
 		w.verdicts[gang] = v
 	}
 }
@@ -161,27 +164,27 @@ func (w *statusWriter) writeGang(ctx context.Context, key string, v verdict) err
 		return client.IgnoreNotFound(err) // without a phase, the rest of the verdict is still to come
 	}
 	was := &pg
-	if v.written != nil {
-		was.Status = *v.written // the cache may not have seen it yet
-	}
+	v.latest(was)
 	now := was.DeepCopy()
 	now.Status = nextStatus(was.Status, v, time.Now())
-	next := now.Status // the answer to the patch is read into now
-	if equality.Semantic.DeepEqual(next, was.Status) {
+	if equality.Semantic.DeepEqual(now.Status, was.Status) {
 		return nil
 	}
 	patch, err := difference(was, now)
 	if err != nil {
 		return fmt.Errorf("PodGroup %s: %w", key, err)
 	}
-	err = w.client.Patch(ctx, now, patch)
-	if late(err) {
+	err = w.client.Patch(ctx, now, patch) // the answer is read into now
+	switch {
+	case apierrors.IsConflict(err): // somebody else wrote, or it is another: the cache will tell
+		w.queue.AddAfter(key, conflictPause)
 		return nil
-	}
-	if err != nil {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
 		return fmt.Errorf("PodGroup %s: %w", key, err)
 	}
-	w.wrote(key, v.uid, next)
+	w.wrote(key, now)
 	w.announce(&pg, v, was.Status.Phase)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -22,7 +23,8 @@ func late(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConf
 // difference is the merge patch from base to next, which are the same object at
 // two times. What next no longer says is taken away, zeros and map entries
 // included. The UID in it keeps it off an object that was made anew under the
-// same name.
+// same name. Conditions are a list, which a patch replaces whole, and others write
+// theirs to it: one that changes them is refused when base is not the newest.
 func difference(base, next client.Object) (client.Patch, error) {
 	data, err := client.MergeFrom(base).Data(next)
 	if err != nil {
@@ -32,11 +34,21 @@ func difference(base, next client.Object) (client.Patch, error) {
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	fields["metadata"] = map[string]any{"uid": base.GetUID()}
+	meta := map[string]any{"uid": base.GetUID()}
+	if status, ok := fields["status"].(map[string]any); ok && status["conditions"] != nil {
+		meta["resourceVersion"] = base.GetResourceVersion()
+	}
+	fields["metadata"] = meta
 	if data, err = json.Marshal(fields); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	return client.RawPatch(types.MergePatchType, data), nil
+}
+
+// newer reports whether version a of an object came after b.
+func newer(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order > 0
 }
 
 // newQueue makes a queue of what is to be written. What fails comes back after

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,5 +43,45 @@ func TestAPatchTakesAwayWhatIsNoLongerSo(t *testing.T) {
 	}
 	if diff := cmp.Diff(`{"metadata":{"uid":"u"},"status":{"running":null}}`, string(text)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestConditionsOfOthersAreNotWrittenOver: a patch replaces the list of conditions, so
+// it must be of the newest one.
+func TestConditionsOfOthersAreNotWrittenOver(t *testing.T) {
+	group := func(version string, types ...schedulingv1beta1.PodGroupConditionType) *schedulingv1beta1.PodGroup {
+		pg := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "g", UID: "u", ResourceVersion: version}}
+		for _, kind := range types {
+			pg.Status.Conditions = append(pg.Status.Conditions, schedulingv1beta1.PodGroupCondition{Type: kind})
+		}
+		return pg
+	}
+	patch, err := difference(group("7"), group("7", "Unschedulable"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := patch.Data(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `"metadata":{"resourceVersion":"7","uid":"u"}`) {
+		t.Errorf("the patch replaces whatever there is: %s", text)
+	}
+	ours := group("9", "Unschedulable")
+	v := verdict{written: &ours.Status, version: "9"}
+	for name, tt := range map[string]struct {
+		cached *schedulingv1beta1.PodGroup
+		want   int // conditions
+	}{
+		"the cache lags":                    {group("8"), 1},
+		"the cache has what was written":    {group("9", "Unschedulable"), 1},
+		"somebody else wrote after that":    {group("10", "Unschedulable", "Theirs"), 2},
+		"versions are compared as numbers":  {group("100", "Unschedulable", "Theirs"), 2},
+		"a version that nobody understands": {group("", "Unschedulable", "Theirs"), 2},
+	} {
+		v.latest(tt.cached)
+		if got := len(tt.cached.Status.Conditions); got != tt.want {
+			t.Errorf("%s: %d conditions, want %d", name, got, tt.want)
+		}
 	}
 }
