@@ -32,6 +32,9 @@ func newBinder(s *Scheduler) *binder {
 	}
 }
 
+// forget lets go of a pod that is gone.
+func (b *binder) forget(uid string) { b.backoff.Forget(uid) }
+
 // run works until the queue is shut down and empty.
 func (b *binder) run(ctx context.Context) {
 	var workers sync.WaitGroup
@@ -72,13 +75,11 @@ func (b *binder) bind(ctx context.Context, d engine.Bind) {
 func (b *binder) refused(ctx context.Context, d engine.Bind, err error) {
 	b.failed.Add(1)
 	delay := b.backoff.When(d.UID)
-	if apierrors.IsNotFound(err) {
-		b.backoff.Forget(d.UID)
-		delay = 0
-	}
 	logr.FromContextOrDiscard(ctx).Error(err, "bind", "task", d.Name, "node", d.Node, "gang", d.Gang, "retryIn", delay)
 	b.recorder.Eventf(podReference(d.Name, d.UID), corev1.EventTypeWarning, "FailedBinding", "binding to %s: %v", d.Node, err)
-	if delay > 0 {
+	// That a pod is gone the watch will tell, and it needs no reason; when it does
+	// not, the pod waits like any other.
+	if !apierrors.IsNotFound(err) || b.backoff.NumRequeues(d.UID) > 1 {
 		b.mailbox.put(engine.BindRefused{UID: d.UID, Node: d.Node, Why: err.Error()})
 	}
 	time.AfterFunc(delay, func() { b.mailbox.put(engine.BindFailed{UID: d.UID, Node: d.Node}) })
