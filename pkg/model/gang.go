@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
@@ -66,6 +67,15 @@ func (c Counts) Idle() bool { return c.Waiting+c.Gated+c.Placed+c.Releasing == 0
 
 // All is how many tasks exist.
 func (c Counts) All() int32 { return c.Alive() + c.Releasing + c.Failed }
+
+// Exist reports whether at least so many tasks could still count, behind gates or
+// not; if not, how many the role, empty for all of the gang, lacks.
+func (c Counts) Exist(least int32, role string) (reason.Reason, bool) {
+	if n := c.Alive(); n < least {
+		return reason.Reason{Code: reason.NotEnoughTasks, Role: role, Need: int64(least), Have: int64(n)}, false
+	}
+	return reason.Reason{}, true
+}
 
 // Whole reports whether a gang has its minimum, in all and of every role.
 func (g *Gang) Whole() bool {

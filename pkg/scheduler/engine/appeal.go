@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 	"strconv"
@@ -110,8 +109,11 @@ func (e *Engine) plead(g *model.Gang, parts []model.Part) []*plea {
 
 // fits reports whether a node would do, room aside.
 func (it *plea) fits(n *model.Node) bool {
-	if !fits(it.class, n) || it.kind == "" {
-		return fits(it.class, n)
+	if !fits(it.class, n) {
+		return false
+	}
+	if it.kind == "" {
+		return true
 	}
 	domain := it.panel.Domain(n)
 	ok, known := it.verdicts[domain]
@@ -166,20 +168,7 @@ func (e *Engine) arrange(items []*plea, counts [][]int64, nodes []*model.Node) b
 // policy as a gang lacks, those that lack least before others. Of sub-groups that
 // are alike, any is as good as another.
 func choices(g *model.Gang, parts []model.Part, items []*plea) iter.Seq[[]int] {
-	lack := make([]int32, len(g.SubGroups))
-	for i, s := range g.SubGroups {
-		lack[i] = s.Least
-	}
-	var open []int
-	for i, p := range parts {
-		size := g.SubGroups[p.Policy].Size
-		if p.Held >= size {
-			lack[p.Policy]--
-		} else if p.Alive >= size {
-			open = append(open, i)
-		}
-	}
-	slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(parts[b].Held, parts[a].Held) })
+	lack, open := openParts(g, parts)
 	c := chooser{lack: lack, parts: parts, looks: looks(parts, items), left: appealChoices}
 	return func(yield func([]int) bool) { c.choose(open, nil, yield) }
 }

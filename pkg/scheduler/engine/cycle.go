@@ -6,7 +6,6 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
-	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
@@ -41,8 +40,7 @@ func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 	e, en := c.engine, c.engine.entries[g]
 	defer c.quarantine(en, c.World.Mark(), &turn)
 	c.report.Tried++
-	need := c.World.Resources.Vector(g.MinResources)
-	if no, ok := e.mayGoAhead(g, need); !ok {
+	if no, ok := e.mayGoAhead(g); !ok {
 		turn := c.refuse(en, no.why, no.wakes)
 		if no.voted {
 			c.remind(en)
@@ -55,11 +53,12 @@ func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 	return c.content(en)
 }
 
-// mayGoAhead says whether a gang may be told to go ahead that will need so much.
-func (e *Engine) mayGoAhead(g *model.Gang, need resource.Vector) (refusal, bool) {
+// mayGoAhead says whether a gang may be told to go ahead.
+func (e *Engine) mayGoAhead(g *model.Gang) (refusal, bool) {
 	if why, wakes, ok := e.mayRun(g); !ok {
 		return refusal{why: why, wakes: wakes}, false
 	}
+	need := e.World.Resources.Vector(g.MinResources)
 	if over := e.World.Quota.Exceeded(g.Queue.ID, need, e.total, true); over != nil {
 		return e.overLimit(over, model.Bill{Sum: need}), false
 	}

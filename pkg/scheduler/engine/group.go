@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -57,24 +58,33 @@ func completing(g *model.Gang) map[*model.Task]bool {
 		return nil
 	}
 	picked := map[*model.Task]bool{}
-	for policy, s := range g.SubGroups {
-		lack := s.Least
-		var open []model.Part
-		for _, p := range parts {
-			switch {
-			case p.Policy != policy || p.Alive < s.Size:
-			case p.Held >= s.Size:
-				lack--
-			default:
-				open = append(open, p)
-			}
-		}
-		slices.SortStableFunc(open, func(a, b model.Part) int { return int(b.Held - a.Held) })
-		for _, p := range open[:min(max(int(lack), 0), len(open))] {
-			pick(p, int(s.Size-p.Held), picked)
+	lack, open := openParts(g, parts)
+	for _, i := range open {
+		p := parts[i]
+		if lack[p.Policy] > 0 {
+			lack[p.Policy]--
+			pick(p, int(g.SubGroups[p.Policy].Size-p.Held), picked)
 		}
 	}
 	return picked
+}
+
+// openParts says how many sub-groups of each policy a gang lacks, and which could be
+// completed, by index: those that lack least first, then those that came first.
+func openParts(g *model.Gang, parts []model.Part) (lack []int32, open []int) {
+	for _, s := range g.SubGroups {
+		lack = append(lack, s.Least)
+	}
+	for i, p := range parts {
+		size := g.SubGroups[p.Policy].Size
+		if p.Held >= size {
+			lack[p.Policy]--
+		} else if p.Alive >= size {
+			open = append(open, i)
+		}
+	}
+	slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(parts[b].Held, parts[a].Held) })
+	return lack, open
 }
 
 // pick marks the first n waiting tasks of a sub-group.

@@ -257,7 +257,7 @@ func (e *Engine) votes(en *entry) bool { return en.awaited() && e.config.admits(
 func (e *Engine) attempt(en *entry) refusal {
 	g := en.gang
 	if e.votes(en) {
-		if no, ok := e.mayGoAhead(g, e.World.Resources.Vector(g.MinResources)); !ok {
+		if no, ok := e.mayGoAhead(g); !ok {
 			return no
 		}
 	}
@@ -289,14 +289,12 @@ func (e *Engine) attempt(en *entry) refusal {
 // if not, how many which of its roles lacks.
 func enough(g *model.Gang) (reason.Reason, bool) {
 	for i := range g.Roles {
-		if r := &g.Roles[i]; r.Alive() < r.Min {
-			return reason.Reason{Code: reason.NotEnoughTasks, Role: r.Name, Need: int64(r.Min), Have: int64(r.Alive())}, false
+		r := &g.Roles[i]
+		if why, ok := r.Exist(r.Min, r.Name); !ok {
+			return why, false
 		}
 	}
-	if n := g.Counts.Alive(); n < g.Min {
-		return reason.Reason{Code: reason.NotEnoughTasks, Need: int64(g.Min), Have: int64(n)}, false
-	}
-	return reason.Reason{}, true
+	return g.Counts.Exist(g.Min, "")
 }
 
 // stuck says that the API server does not take the binding of a task.

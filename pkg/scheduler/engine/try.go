@@ -129,8 +129,7 @@ func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
 			return e.noRoom(*gr), false
 		}
 	}
-	// The scarcest class chooses first: it has the fewest other places to go.
-	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(a.room, b.room) })
+	scarcestFirst(groups)
 	for _, gr := range groups {
 		if no, ok := e.placeGroup(gr); !ok {
 			no.short = shortfall{} // what counts is what the others of its gang left
@@ -138,6 +137,12 @@ func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
 		}
 	}
 	return refusal{}, true
+}
+
+// scarcestFirst puts groups in the order in which they choose: who has least room has
+// the fewest other places to go.
+func scarcestFirst(groups []group) {
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(a.room, b.room) })
 }
 
 // everything lists all that keeps a gang from its minimum: the ceilings of its queue
@@ -160,7 +165,7 @@ func (e *Engine) everything(g *model.Gang) []reason.Reason {
 	for i := range groups {
 		groups[i].room = e.view(groups[i].class).room
 	}
-	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(a.room, b.room) })
+	scarcestFirst(groups)
 	for _, gr := range groups {
 		placed, no := e.place(gr, func(int) bool { return true })
 		if placed == len(gr.tasks) {

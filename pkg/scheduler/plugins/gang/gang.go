@@ -53,14 +53,13 @@ func (plugin) AdmitGang(g *model.Gang) (reason.Reason, bool) {
 }
 
 func enough(n model.Counts, least int32, role string) (reason.Reason, bool) {
-	have := n.Held() + n.Waiting
-	if have >= least {
-		return reason.Reason{}, true
+	if why, ok := n.Exist(least, role); !ok {
+		return why, false
 	}
-	if exist := have + n.Gated; exist < least {
-		return reason.Reason{Code: reason.NotEnoughTasks, Role: role, Need: int64(least), Have: int64(exist)}, false
+	if have := n.Alive() - n.Gated; have < least {
+		return reason.Reason{Code: reason.Gated, Role: role, Need: int64(least), Have: int64(have)}, false
 	}
-	return reason.Reason{Code: reason.Gated, Role: role, Need: int64(least), Have: int64(have)}, false
+	return reason.Reason{}, true
 }
 
 // enoughParts wants enough tasks for as many sub-groups as the gang needs.
