@@ -188,6 +188,9 @@ func (w *World) checkQueues(own *quota.Tree) []error {
 			errs = append(errs, fmt.Errorf("queue %s: reserved %v, its gangs claim %v", q.Name, reserved, want))
 		}
 	}
+	if used, want := w.Quota.Used(quota.None), own.Used(quota.None); !equal(used, want) {
+		errs = append(errs, fmt.Errorf("all queues: used %v, their tasks use %v", used, want))
+	}
 	return errs
 }
 

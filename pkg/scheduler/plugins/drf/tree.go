@@ -75,12 +75,11 @@ func (t *tree) sum(w *model.World) {
 	t.epoch = w.Epoch
 	own := make([]resource.Vector, len(w.Queues())) // used in the queue itself, not below it
 	used := slices.Clone(w.Foreign)
+	used.Add(w.Quota.Used(quota.None), 1)
 	for _, q := range w.Queues() {
 		own[q.ID].Add(w.Quota.Used(q.ID), 1)
 		if up := w.Quota.Parent(q.ID); up != quota.None {
 			own[up].Add(w.Quota.Used(q.ID), -1)
-		} else {
-			used.Add(w.Quota.Used(q.ID), 1)
 		}
 	}
 	t.gather(t.top, w, own, used)

@@ -87,13 +87,8 @@ func (p *plugin) VoteOnGang(_ *model.Gang, need resource.Vector) (framework.Vote
 
 // used is what all tasks take, those of other schedulers included.
 func (p *plugin) used() resource.Vector {
-	var sum resource.Vector
-	sum.Add(p.world.Foreign, 1)
+	sum := slices.Clone(p.world.Foreign)
 	sum.Add(p.world.Debt, -1)
-	for _, q := range p.world.Queues() {
-		if p.world.Quota.Parent(q.ID) == quota.None {
-			sum.Add(p.world.Quota.Used(q.ID), 1)
-		}
-	}
+	sum.Add(p.world.Quota.Used(quota.None), 1)
 	return sum
 }
