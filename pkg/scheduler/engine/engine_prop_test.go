@@ -13,13 +13,25 @@ import (
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
 )
 
 var start = time.Unix(1_000_000, 0)
 
 func newEngine(t interface{ Fatal(...any) }) *engine.Engine {
-	e, err := engine.New(conf.Default(), plugins.Builtin())
+	return withGuest(t, conf.Default(), nil)
+}
+
+// withGuest is an engine of a configuration, with one more plugin that has a tier of
+// its own; nil: none.
+func withGuest(t interface{ Fatal(...any) }, config engine.Config, guest framework.Plugin) *engine.Engine {
+	registry := plugins.Builtin()
+	if guest != nil {
+		registry[guest.Name()] = func(framework.Args, framework.Env) (framework.Plugin, error) { return guest, nil }
+		config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: guest.Name()}})
+	}
+	e, err := engine.New(config, registry)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,6 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/actions/allocate"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
-	"github.com/muster-sh/muster/pkg/scheduler/framework"
-	"github.com/muster-sh/muster/pkg/scheduler/plugins"
 )
 
 // explained fails unless a gang waits, for that cause.
@@ -88,12 +86,7 @@ func TestAnExplanationIsOfNow(t *testing.T) {
 }
 
 func TestWhatIsSetAsideForAGangDoesNotKeepItWaiting(t *testing.T) {
-	e, err := engine.New(engine.Config{
-		Actions: []engine.Action{allocate.New()}, Tiers: [][]engine.PluginConfig{{{Name: "at-once"}}},
-	}, framework.Registry{"at-once": func(framework.Args, framework.Env) (framework.Plugin, error) { return atOnce{}, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := withGuest(t, engine.Config{Actions: []engine.Action{allocate.New()}}, atOnce{})
 	e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "q"}}, node(0, 8), node(1, 8))
 	e.Apply(engine.TaskSet{Task: model.TaskSpec{UID: "x", Name: "x", Node: "n0", Shape: model.Shape{Key: "x", Requests: gpus(5)}}})
 	submit(e, "big", 2, 8)
@@ -147,13 +140,7 @@ func (b *brittle) AdmitGang(*model.Gang) (reason.Reason, bool) {
 
 func TestAFaultWhileExplainingIsTheExplanation(t *testing.T) {
 	b := &brittle{}
-	config, registry := conf.Default(), plugins.Builtin()
-	registry["brittle"] = func(framework.Args, framework.Env) (framework.Plugin, error) { return b, nil }
-	config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: "brittle"}})
-	e, err := engine.New(config, registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := withGuest(t, conf.Default(), b)
 	e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "q"}}, node(0, 6))
 	submit(e, "bad", 3, 3)
 	e.Run(start)

@@ -14,7 +14,6 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
-	"github.com/muster-sh/muster/pkg/scheduler/plugins"
 )
 
 // small is a world that brute force can search, with books of its own.
@@ -301,18 +300,6 @@ func (s *small) couldRun(g *smallGang, k int) bool {
 	return false
 }
 
-func withProportion(t interface{ Fatal(...any) }) *engine.Engine {
-	return withPlugins(t, conf.Default())
-}
-
-func withPlugins(t interface{ Fatal(...any) }, config engine.Config) *engine.Engine {
-	e, err := engine.New(config, plugins.Builtin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
 func TestAGangIsRefusedOnlyWhenNoArrangementHoldsIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &small{parted: rapid.Bool().Draw(t, "parted"), judged: rapid.Bool().Draw(t, "judged")}
@@ -320,7 +307,7 @@ func TestAGangIsRefusedOnlyWhenNoArrangementHoldsIt(t *testing.T) {
 		if s.judged {
 			config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: "nodegroup", Args: framework.Args{"strict": false}}})
 		}
-		e := withPlugins(t, config)
+		e := withGuest(t, config, nil)
 		drawSmall(t, e, s)
 		for _, d := range e.Run(start).Decisions {
 			if b, ok := d.(engine.Bind); ok {
@@ -365,7 +352,7 @@ func deserved(e *engine.Engine, queue int) (part, wanted int64) {
 
 func TestNobodyBorrowsBeforeOthersHaveTheirPart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := withProportion(t)
+		e := newEngine(t)
 		s := drawSmall(t, e, &small{single: true})
 		for i := range s.queues { // one level, so that a part is not a part of a part
 			if s.queues[i].parent >= 0 {

@@ -8,7 +8,6 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
-	"github.com/muster-sh/muster/pkg/scheduler/plugins"
 )
 
 // faulty breaks while it scores the second placement of tasks that ask for 3 GPUs.
@@ -28,13 +27,7 @@ func (f *faulty) ScoreNode(c *model.Class, _ *model.Node) int64 {
 }
 
 func TestAFaultStopsOnlyTheGangThatProvokesIt(t *testing.T) {
-	config, registry := conf.Default(), plugins.Builtin()
-	registry["faulty"] = func(framework.Args, framework.Env) (framework.Plugin, error) { return &faulty{}, nil }
-	config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: "faulty"}})
-	e, err := engine.New(config, registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := withGuest(t, conf.Default(), &faulty{})
 	e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "q"}}, node(0, 8))
 	submit(e, "bad", 2, 3)
 	submit(e, "good", 2, 2)

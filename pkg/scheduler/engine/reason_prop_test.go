@@ -35,7 +35,7 @@ import (
 // That a smaller change would not do is not claimed either.
 func TestWhatAReasonAsksForIsEnough(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := withProportion(t)
+		e := newEngine(t)
 		s := drawSmall(t, e, &small{})
 		for i, free := range s.nodes { // what others run there
 			uid := fmt.Sprintf("x%d", i)

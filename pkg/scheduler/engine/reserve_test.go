@@ -24,12 +24,7 @@ func (atOnce) FilterNodes(c *model.Class) framework.NodeFilter {
 // TestWhatIsNotSetAsideAnyMoreIsToldOf: a gang waits for its queue's ceiling, which
 // another's reservation fills; that gang then needs less.
 func TestWhatIsNotSetAsideAnyMoreIsToldOf(t *testing.T) {
-	e, err := engine.New(engine.Config{
-		Actions: []engine.Action{allocate.New()}, Tiers: [][]engine.PluginConfig{{{Name: "at-once"}}},
-	}, framework.Registry{"at-once": func(framework.Args, framework.Env) (framework.Plugin, error) { return atOnce{}, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := withGuest(t, engine.Config{Actions: []engine.Action{allocate.New()}}, atOnce{})
 	gpus := func(n int64) resource.List { return resource.ListOf(map[string]int64{"gpu": n}) }
 	node := func(name, pool string) engine.NodeSet {
 		return engine.NodeSet{Node: model.NodeSpec{Name: name, Labels: map[string]string{"pool": pool}, Allocatable: gpus(8)}}
