@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
+	clientfeatures "k8s.io/client-go/features"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -63,6 +64,7 @@ func run(g *guests, name, short string, p parts) *cobra.Command {
 // serve runs the parts until ctx ends or one of them fails; then all of them end,
 // each after it has finished what is under way.
 func serve(ctx context.Context, s *settings, p parts) error {
+	clientfeatures.ReplaceFeatureGates(lists{clientfeatures.FeatureGates()})
 	b, err := newBuilder(s)
 	if err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -174,14 +173,12 @@ type bench struct {
 
 func (b *bench) run(ctx context.Context, shapes []shape) error {
 	b.results.header()
-	raws, bursts := make([][]speed, len(b.workers)), make([][]speed, len(shapes))
 	if len(shapes) > 0 {
 		for trial := range b.trials {
-			if err := b.trial(ctx, shapes, raws, bursts, trial == b.trials-1); err != nil {
+			if err := b.trial(ctx, shapes, trial == b.trials-1); err != nil {
 				return err
 			}
 		}
-		b.ratios(shapes, raws, bursts)
 	}
 	if b.duration > 0 {
 		if err := b.arrive(ctx); err != nil {
@@ -194,15 +191,31 @@ func (b *bench) run(ctx context.Context, shapes []shape) error {
 	return b.results.compare(b.ranges)
 }
 
-// trial measures what only binding takes and then each burst, all of it under
-// the same conditions.
-func (b *bench) trial(ctx context.Context, shapes []shape, raws, bursts [][]speed, last bool) error {
-	for i, workers := range b.workers {
+// trial finds out with how many bindings at once only binding is fastest, and then
+// measures each burst between two measurements of that: the speed of the machine
+// changes by half within minutes, less from one measurement to the next.
+func (b *bench) trial(ctx context.Context, shapes []shape, last bool) error {
+	bind := func(workers int) (speed, error) {
 		got, err := b.quietly(ctx, func(ctx context.Context) (trial, error) { return b.raw(ctx, shapes[0].pods(), workers) })
 		if err != nil {
-			return fmt.Errorf("only binding, %d at once: %w", workers, err)
+			return speed{}, fmt.Errorf("only binding, %d at once: %w", workers, err)
 		}
-		raws[i] = append(raws[i], got)
+		return got, nil
+	}
+	var most speed
+	var best int
+	for _, workers := range b.workers {
+		got, err := bind(workers)
+		if err != nil {
+			return err
+		}
+		if got.alone > most.alone {
+			most, best = got, workers
+		}
+	}
+	before, err := bind(best)
+	if err != nil {
+		return err
 	}
 	for i, s := range shapes {
 		profile := ""
@@ -213,21 +226,12 @@ func (b *bench) trial(ctx context.Context, shapes []shape, raws, bursts [][]spee
 		if err != nil {
 			return fmt.Errorf("burst of %v: %w", s, err)
 		}
-		bursts[i] = append(bursts[i], got)
+		after, err := bind(best)
+		if err != nil {
+			return err
+		}
+		b.results.ratio("burst/gangs="+s.String(), 2*got.alone/(before.alone+after.alone), 2*got.clock/(before.clock+after.clock))
+		before = after
 	}
 	return nil
-}
-
-// ratios compares each burst with the raw limit, the best of all trials: what
-// disturbs a trial only ever slows it.
-func (b *bench) ratios(shapes []shape, raws, bursts [][]speed) {
-	var best speed
-	for _, got := range slices.Concat(raws...) {
-		best.clock, best.alone = max(best.clock, got.clock), max(best.alone, got.alone)
-	}
-	for i, s := range shapes {
-		for _, got := range bursts[i] {
-			b.results.ratio("burst/gangs="+s.String(), got.alone/best.alone, got.clock/best.clock)
-		}
-	}
 }

@@ -73,11 +73,10 @@ func (o *output) median(name, unit string) (float64, bool) {
 func (o *output) fastest(name, unit string) (float64, bool) {
 	values := o.values[name][unit]
 	best := 0
-	for _, speed := range []string{"of-raw", "alone-bind/s"} {
-		for i, v := range o.values[name][speed] {
-			if v > o.values[name][speed][best] {
-				best = i
-			}
+	speeds := o.values[name]["alone-bind/s"]
+	for i, v := range speeds {
+		if v > speeds[best] {
+			best = i
 		}
 	}
 	if best >= len(values) {
