@@ -25,7 +25,7 @@ func rooms() []room {
 	arithmetic := []string{"pkg/quota", "pkg/reason", "pkg/resource"}
 	framework := slices.Concat(arithmetic, []string{"pkg/model", "pkg/scheduler/framework"})
 	engine := slices.Concat(framework, []string{"pkg/scheduler/engine"})
-	decides := slices.Concat(framework, []string{"pkg/scheduler/pack"})
+	decides := slices.Concat(framework, []string{"pkg/scheduler/pack", "pkg/scheduler/victims"})
 	wholeEngine := slices.Concat(engine, []string{"pkg/scheduler/actions", "pkg/scheduler/actions/*", "pkg/scheduler/plugins", "pkg/scheduler/plugins/*"})
 	data := []string{"k8s.io/api/", "k8s.io/apimachinery/", "k8s.io/component-helpers/"}
 	edge := []string{
@@ -39,6 +39,7 @@ func rooms() []room {
 		{dirs: []string{"pkg/scheduler/framework"}, pure: true, ours: slices.Concat(arithmetic, []string{"pkg/model"}), outside: data, why: "the contract of plugins, which must fit on a page"},
 		{dirs: []string{"pkg/scheduler/engine"}, pure: true, ours: decides, outside: data, why: "the engine knows no plugin and no action by name"},
 		{dirs: []string{"pkg/scheduler/pack"}, pure: true, ours: []string{"pkg/resource"}, why: "a search over numbers, which a test can compare with brute force"},
+		{dirs: []string{"pkg/scheduler/victims"}, pure: true, ours: framework, outside: data, why: "who gives way, said over the ledger and the votes of plugins; the engine says what is room enough"},
 		{dirs: []string{"pkg/scheduler/actions"}, pure: true, ours: []string{"pkg/scheduler/engine", "pkg/scheduler/actions/*"}, why: "a list, nothing else"},
 		{dirs: []string{"pkg/scheduler/actions/*"}, pure: true, ours: engine, outside: data, why: "an action works through the cycle it is given, never through another action"},
 		{dirs: []string{"pkg/scheduler/plugins"}, pure: true, ours: []string{"pkg/scheduler/framework", "pkg/scheduler/plugins/*"}, why: "a list, nothing else"},

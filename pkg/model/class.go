@@ -18,6 +18,11 @@ type Class struct {
 	tasks   int
 }
 
+// Fits reports whether node n's fixed traits let the class run there.
+func (c *Class) Fits(n *Node) bool {
+	return int(n.ID) < len(c.Causes) && c.Causes[n.ID] == 0
+}
+
 // Alive reports whether there are tasks of the class.
 func (c *Class) Alive() bool { return c.tasks > 0 }
 

@@ -118,7 +118,7 @@ func (w *World) use(t *Task, times int64) {
 	if times > 0 && t.charged() && w.since[t] == 0 {
 		w.holds++
 		w.since[t] = w.holds
-	} else if times > 0 && !t.charged() {
+	} else if times > 0 && !t.charged() && t.Bucket != Evicted {
 		delete(w.since, t)
 	}
 	for _, ref := range t.Claims.Refs {

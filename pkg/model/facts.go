@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -19,11 +20,15 @@ func (w *World) NodeFacts() []NodeSpec {
 	return specs
 }
 
+// Gangs lists all gangs in order of arrival. It takes time in proportion to them.
+func (w *World) Gangs() []*Gang {
+	return slices.SortedFunc(maps.Values(w.gangs), func(a, b *Gang) int { return cmp.Compare(a.Seq, b.Seq) })
+}
+
 // GangFacts tells each gang that is there, in order of arrival.
 func (w *World) GangFacts() []GangSpec {
-	gangs := slices.SortedFunc(maps.Values(w.gangs), func(a, b *Gang) int { return int(a.Seq) - int(b.Seq) })
 	var specs []GangSpec
-	for _, g := range gangs {
+	for _, g := range w.Gangs() {
 		if g.Known {
 			specs = append(specs, g.GangSpec)
 		}
@@ -31,8 +36,8 @@ func (w *World) GangFacts() []GangSpec {
 	return specs
 }
 
-// TaskFacts tells each task, in order of arrival; one that is placed but not
-// confirmed yet is told as if it were.
+// TaskFacts tells each task, in order of arrival; one that is placed or told to
+// go, and not known to be, is told as if it were.
 func (w *World) TaskFacts() []TaskSpec {
 	tasks := slices.SortedFunc(maps.Values(w.tasks), func(a, b *Task) int { return int(a.Seq) - int(b.Seq) })
 	specs := make([]TaskSpec, len(tasks))
@@ -41,6 +46,7 @@ func (w *World) TaskFacts() []TaskSpec {
 		if t.Bucket == Assumed {
 			specs[i].Node = t.On.Name
 		}
+		specs[i].Deleting = t.Deleting || t.Leaving
 	}
 	return specs
 }

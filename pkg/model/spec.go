@@ -95,8 +95,11 @@ type TaskSpec struct {
 	Ours       bool    // it asks for our scheduler
 	Claims     *Claims // for devices; nil: none
 	Running    bool    // all its containers have started
-	Deleting   bool
-	Ended      Ended
+	// Started is when its node took it up; zero while that is not known. Who gives
+	// way loses the work since then.
+	Started  time.Time
+	Deleting bool
+	Ended    Ended
 	// Pod is the pod itself, for plugins that look further; nil in scripts. It is shared: nobody may change it.
 	Pod *corev1.Pod
 }

@@ -31,7 +31,7 @@ func (g *Gang) Parts() []Part {
 	for policy, s := range g.SubGroups {
 		first := len(parts)
 		for _, t := range g.Tasks {
-			if g.policyOf(t) != policy || t.Bucket == Over && t.Ended == Failed || t.Bucket == Releasing {
+			if g.policyOf(t) != policy || t.Bucket == Over && t.Ended == Failed || t.Bucket == Releasing || t.Bucket == Evicted {
 				continue
 			}
 			name := t.values(s.By)

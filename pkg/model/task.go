@@ -15,8 +15,9 @@ const (
 	Gated                   // has no node and may not get one yet
 	Assumed                 // placed by us, not yet confirmed by the API server
 	Bound                   // confirmed
-	Releasing               // being deleted; holds its room, if it has any, until it is gone
+	Releasing               // being deleted, or told to go; holds its room, if it has any, until it is gone
 	Over                    // ended
+	Evicted                 // in a what-if, it has left its node
 )
 
 // Task is one pod. Gang is nil for pods that belong to none.
@@ -29,8 +30,10 @@ type Task struct {
 	On     *Node // where it takes room; nil while it takes none
 	// Stuck says why its binding was refused, while it keeps its room for another try.
 	Stuck string
-	queue *Queue // where it is charged, or wanted; nil: nowhere
-	slot  int32  // its place among the tasks of its node
+	// Leaving says that it was told to go: it counts for its gang no more.
+	Leaving bool
+	queue   *Queue // where it is charged, or wanted; nil: nowhere
+	slot    int32  // its place among the tasks of its node
 }
 
 // charged reports whether the task takes room.
@@ -147,6 +150,36 @@ func (w *World) Stick(uid, node, why string) {
 	}
 }
 
+// Leave notes that a task on a node was told to go. It keeps its room until it is gone.
+func (w *World) Leave(t *Task) {
+	t.Leaving = true
+	w.stands(t, Releasing, t.On)
+	w.touch(t.Gang)
+}
+
+// Stay takes back that a task was told to go: it could not be made to. It does
+// nothing when the task is going already.
+func (w *World) Stay(uid string) {
+	t := w.tasks[uid]
+	if t == nil || !t.Leaving {
+		return
+	}
+	t.Leaving = false
+	if t.Bucket == Releasing && !t.Deleting {
+		w.stands(t, standing(t), t.On)
+		w.touch(t.Gang)
+		w.Happened |= NodeRoom
+	}
+}
+
+// standing is the bucket of a task that has a node and is not going.
+func standing(t *Task) Bucket {
+	if t.TaskSpec.Node == "" {
+		return Assumed
+	}
+	return Bound
+}
+
 // TaskOf returns the task with that UID, nil when none was heard of.
 func (w *World) TaskOf(uid string) *Task { return w.tasks[uid] }
 
@@ -162,7 +195,7 @@ func (w *World) stand(t *Task, s TaskSpec) (Bucket, *Node) {
 		node = nil
 	}
 	switch {
-	case s.Deleting:
+	case s.Deleting, t.Leaving:
 		return Releasing, node
 	case s.Node != "":
 		return Bound, node

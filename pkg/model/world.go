@@ -66,7 +66,7 @@ type World struct {
 	seq          uint64
 	lastEpoch    uint64
 	lastSize     resource.Vector // of the node that was last told of
-	journal      []*Task
+	journal      []entry
 	touched      []*Gang
 	loose        []*Task
 	deviceClaims map[string]*deviceClaim    // those that tasks name, by key

@@ -32,6 +32,9 @@ const (
 	Unplaceable      Code = "Unplaceable"        // what a pod needs from others, a claim for instance, is not there
 	Unsupported      Code = "Unsupported"        // the pod asks for something that can't be checked
 	Fault            Code = "Fault"              // something broke while it was tried
+	MakingRoom       Code = "MakingRoom"         // others were told to go, to make room for it
+	Preempted        Code = "Preempted"          // it has to go for a gang of its queue that comes before it
+	Reclaimed        Code = "Reclaimed"          // it has to go for a gang of another queue that deserves the room
 	BindRefused      Code = "BindRefused"        // the API server did not take a binding
 )
 

@@ -39,8 +39,26 @@ func (r Reason) first() string {
 		return fmt.Sprintf("the scheduler extender at %s can't be asked: %s; it is tried again, or set extender.ignorable", r.Object, r.Value)
 	case ExtenderRefused:
 		return fmt.Sprintf("the scheduler extender at %s says no: %s", r.Object, r.Value)
+	case MakingRoom, Preempted, Reclaimed:
+		return r.giving()
 	default:
 		return r.arithmetic()
+	}
+}
+
+// giving is the sentence of reasons that speak of who gives way.
+func (r Reason) giving() string {
+	switch r.Code {
+	case MakingRoom:
+		return fmt.Sprintf("room is being made for it: of %d pods that were told to go, %d are gone", r.Need, r.Room)
+	case Preempted:
+		return fmt.Sprintf("its room is needed for PodGroup %s of its queue %q, whose priority is %d, its own %d", r.Object, r.Value, r.Need, r.Have)
+	default:
+		parts := make([]string, len(r.Short))
+		for i, s := range r.Short {
+			parts[i] = fmt.Sprintf("%s of %s %s", s.Used, s.Limit, s.Resource)
+		}
+		return fmt.Sprintf("its room is needed for PodGroup %s of queue %q, which has less than it deserves; queue %q has more: %s", r.Object, r.Value, r.Role, strings.Join(parts, ", "))
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *Sim) confirm(gang string) {
 		if !ok || placed == nil || placed.Bucket != model.Assumed || (gang != "" && t.Gang != gang) {
 			continue
 		}
-		t.Node = placed.On.Name
+		t.Node, t.Started = placed.On.Name, s.now
 		s.set(t)
 	}
 }
@@ -55,6 +55,9 @@ func (s *Sim) happen(what, name string) error {
 	for _, uid := range uids {
 		t := s.tasks[uid]
 		switch what {
+		case "keep":
+			s.engine.Apply(engine.EvictFailed{UID: uid, Why: "denied"})
+			continue
 		case "refuse", "fail":
 			on := s.engine.World.TaskOf(uid).On
 			if on == nil {
@@ -101,6 +104,8 @@ func (s *Sim) cycle() []string {
 		switch d := d.(type) {
 		case engine.Bind:
 			out = append(out, fmt.Sprintf("bind %s %s", d.Name, d.Node))
+		case engine.Evict:
+			out = append(out, fmt.Sprintf("evict %s: %s", d.Name, d.Why))
 		case engine.Refuse:
 			who := d.Gang
 			if d.Task != "" {

@@ -11,8 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/scheduler/actions"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/capacity"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/proportion"
 )
 
 // Sim is an engine, its clock, and what the script said of its world.
@@ -46,7 +49,8 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //
 //	node NAME [cpu= memory= gpu= RESOURCE/NAME=] [labels=k:v,…] [taint=key:Effect] [cordoned]
 //	plugin NAME [ARGUMENT=VALUE]            adds a plugin in a tier of its own; before anything else
-//	queue NAME [RESOURCE=…] [guarantee.RESOURCE=…] [deserved.RESOURCE=…] [weight=N] [priority=N] [parent=NAME] [strict] [closed]
+//	action NAME                             adds an action; before anything else
+//	queue NAME [RESOURCE=…] [guarantee.RESOURCE=…] [deserved.RESOURCE=…] [weight=N] [priority=N] [parent=NAME] [strict] [closed] [kept]   kept: nobody reclaims from it
 //	gang NAME [min=N] [tasks=N RESOURCE=… claims=NAME,… template=NAME] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [note=key:value,…] [select=k:v,…] [phase=P]
 //	tasks GANG ROLE N [RESOURCE=…] [claims=NAME,…] [template=NAME] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [queue-gated] [node=NAME]
 //	claim|template NAME class=NAME [count=N] [capacity.DIMENSION=…]  for devices: shared, or one for each task
@@ -55,6 +59,7 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //	confirm [GANG]                          the API server confirms all binds
 //	refuse TASK                             its binding is refused, and will be tried again
 //	fail TASK                               its binding is given up
+//	keep TASK                               its eviction is given up
 //	run|succeed|crash|delete|ungate TASK    what became of a pod; GANG/* for all
 //	after DURATION                          time goes by
 //	cycle                                   prints decisions
@@ -65,12 +70,12 @@ func (s *Sim) Do(line string) ([]string, error) {
 	var out []string
 	var err error
 	fresh := s.fresh
-	s.fresh = fresh && (w.at(0) == "" || w.at(0) == "plugin")
+	s.fresh = fresh && (w.at(0) == "" || w.at(0) == "plugin" || w.at(0) == "action")
 	switch w.at(0) {
 	case "":
 		return nil, nil
-	case "plugin":
-		err = s.plugin(w, fresh)
+	case "plugin", "action":
+		err = s.configure(w, fresh)
 	case "after":
 		var d time.Duration
 		d, err = time.ParseDuration(w.at(1))
@@ -108,7 +113,7 @@ func (s *Sim) tell(w words) error {
 	case "confirm":
 		s.confirm(w.at(1))
 		return nil
-	case "refuse", "fail", "run", "succeed", "crash", "delete", "ungate":
+	case "refuse", "fail", "keep", "run", "succeed", "crash", "delete", "ungate":
 		return s.happen(w.at(0), w.at(1))
 	default:
 		return fmt.Errorf("command %q is unknown", w.at(0))
@@ -134,19 +139,39 @@ func (s *Sim) node(w words) error {
 	return nil
 }
 
-// plugin adds a plugin to the configuration.
-func (s *Sim) plugin(w words, fresh bool) error {
+// configure adds a plugin or an action to the configuration.
+func (s *Sim) configure(w words, fresh bool) error {
 	if !fresh {
-		return errors.New("plugin: write it before anything else")
+		return fmt.Errorf("%s: write it before anything else", w.at(0))
 	}
-	args := framework.Args{}
-	for _, key := range w.order {
-		args[key] = w.named[key]
+	if w.at(0) == "action" {
+		made, ok := actions.Builtin()[w.at(1)]
+		if !ok {
+			return fmt.Errorf("action %q is unknown", w.at(1))
+		}
+		s.config.Actions = append(slices.Clone(s.config.Actions), made())
+	} else {
+		args := framework.Args{}
+		for _, key := range w.order {
+			args[key] = w.named[key]
+		}
+		s.config.Tiers = append(slices.Clone(s.config.Tiers), []engine.PluginConfig{{Name: w.at(1), Args: args}})
+		if w.at(1) == capacity.Name { // of those that divide the cluster, one can decide
+			s.config.Tiers = without(s.config.Tiers, proportion.Name)
+		}
 	}
-	s.config.Tiers = append(slices.Clone(s.config.Tiers), []engine.PluginConfig{{Name: w.at(1), Args: args}})
 	var err error
 	s.engine, err = engine.New(s.config, s.registry)
 	return err
+}
+
+// without takes a plugin out of tiers.
+func without(tiers [][]engine.PluginConfig, name string) [][]engine.PluginConfig {
+	left := make([][]engine.PluginConfig, len(tiers))
+	for i := range tiers {
+		left[i] = slices.DeleteFunc(slices.Clone(tiers[i]), func(p engine.PluginConfig) bool { return p.Name == name })
+	}
+	return left
 }
 
 func (s *Sim) queue(w words) error {
@@ -160,7 +185,7 @@ func (s *Sim) queue(w words) error {
 	}
 	spec := model.QueueSpec{
 		Name: w.at(1), Parent: w.named["parent"], Weight: int32(weight), Priority: int32(priority), Strict: w.has("strict"),
-		Guarantee: guarantee, Deserved: deserved, Capability: capability, Reclaimable: true,
+		Guarantee: guarantee, Deserved: deserved, Capability: capability, Reclaimable: !w.has("kept"),
 	}
 	if w.has("closed") {
 		spec.Closed = "Closed"

@@ -109,7 +109,7 @@ func (e *Engine) plead(g *model.Gang, parts []model.Part) []*plea {
 
 // fits reports whether a node would do, room aside.
 func (it *plea) fits(n *model.Node) bool {
-	if !fits(it.class, n) {
+	if !it.class.Fits(n) {
 		return false
 	}
 	if it.kind == "" {
@@ -226,7 +226,7 @@ func (e *Engine) bins(items []*plea) ([]*model.Node, []resource.Vector) {
 	var nodes []*model.Node
 	var bins []resource.Vector
 	for _, n := range e.World.Nodes() {
-		if slices.ContainsFunc(items, func(it *plea) bool { return fits(it.class, n) && n.Free.Times(it.class.Req) > 0 }) {
+		if slices.ContainsFunc(items, func(it *plea) bool { return it.class.Fits(n) && n.Free.Times(it.class.Req) > 0 }) {
 			nodes = append(nodes, n)
 			bins = append(bins, slices.Clone(n.Free))
 		}

@@ -23,6 +23,11 @@ type Action interface {
 // Where there is none, all are told so at once.
 type Admits interface{ Admits() }
 
+// Takes marks an action that lets gangs take the room of others, by rules. It is no pass of
+// its own: others ask for it at each gang's turn, so that nobody behind it is placed
+// meanwhile where its victims are or where it would go.
+type Takes interface{ Rules() []framework.Rule }
+
 // Config says how an Engine decides.
 type Config struct {
 	Actions []Action         // run in this order
@@ -54,6 +59,21 @@ func (c *Config) admits() bool {
 		_, ok := a.(Admits)
 		return ok
 	})
+}
+
+// rules are those by which gangs may take the room of others, in the order of the actions.
+func (c *Config) rules() []framework.Rule {
+	var rules []framework.Rule
+	for _, a := range c.Actions {
+		if t, ok := a.(Takes); ok {
+			for _, r := range t.Rules() {
+				if !slices.Contains(rules, r) {
+					rules = append(rules, r)
+				}
+			}
+		}
+	}
+	return rules
 }
 
 // PluginConfig names a plugin, its arguments and what is not taken from it.
@@ -110,7 +130,7 @@ func (e *Engine) Reconfigure(config Config) error {
 	if err != nil {
 		return err
 	}
-	e.config, e.tiers = config, tiers
+	e.config, e.tiers, e.rules = config, tiers, config.rules()
 	e.World.ForgetDevices()
 	for _, key := range e.objects.order {
 		tiers.Learn(e.objects.known[key], false)

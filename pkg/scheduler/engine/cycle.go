@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
@@ -16,12 +17,13 @@ type Cycle struct {
 
 	engine  *Engine
 	report  Report
-	waiting []*entry // awake, to be tried
-	changed []*entry // whose status may differ from what was last told
-	lanes   []*lane  // of the action at work
-	serving *lane    // whose turn it is
-	behind  []*entry // refused because of a gang before them
-	roused  bool     // some of waiting are among those that sleep as well
+	waiting []*entry        // awake, to be tried
+	changed []*entry        // whose status may differ from what was last told
+	lanes   []*lane         // of the action at work
+	serving *lane           // whose turn it is
+	behind  []*entry        // refused because of a gang before them
+	roused  bool            // some of waiting are among those that sleep as well
+	noPlans map[lack]uint64 // lacks for which no victims were found, and in which epoch
 	// overtaking: those behind are tried; that another is before them stays their reason.
 	overtaking bool
 }
@@ -59,6 +61,18 @@ func (e *Engine) mayGoAhead(g *model.Gang) (refusal, bool) {
 		return refusal{why: why, wakes: wakes}, false
 	}
 	need := e.World.Resources.Vector(g.MinResources)
+	no, ok := e.elected(g, need)
+	if !ok && e.couldTake(g, need, func() bool {
+		_, ok := e.elected(g, need)
+		return ok
+	}) {
+		return refusal{}, true
+	}
+	return no, ok
+}
+
+// elected says whether queues and plugins let a gang go ahead as things are.
+func (e *Engine) elected(g *model.Gang, need resource.Vector) (refusal, bool) {
 	if over := e.World.Quota.Exceeded(g.Queue.ID, need, e.total, true); over != nil {
 		return e.overLimit(over, model.Bill{Sum: need}), false
 	}
@@ -127,8 +141,9 @@ func (c *Cycle) placeWhole(en *entry, mark model.Mark) Turn {
 	no, ok := e.placeMinimum(g)
 	if !ok {
 		e.World.Rollback(mark)
-		return c.refuseFor(en, no, claims)
+		return c.wait(en, no, claims)
 	}
+	en.hold = nil
 	if claims != nil {
 		c.World.Happened |= model.NodeRoom | model.QueueRoom
 	}
@@ -137,6 +152,23 @@ func (c *Cycle) placeWhole(en *entry, mark model.Mark) Turn {
 		return More
 	}
 	return c.content(en)
+}
+
+// wait makes a gang wait for its minimum: for room that is being made for it, else for
+// what it was refused for.
+func (c *Cycle) wait(en *entry, no refusal, claims []model.Claim) Turn {
+	if c.engine.coming(en, claims, no.groups, c.Now) {
+		c.engine.setAside(en.gang, claims)
+		return c.awaitRoom(en)
+	}
+	en.hold = nil
+	if c.take(en, no) {
+		if claims != nil {
+			c.World.Happened |= model.NodeRoom | model.QueueRoom
+		}
+		return c.awaitRoom(en)
+	}
+	return c.refuseFor(en, no, claims)
 }
 
 // placeMore places of what waits beyond a minimum what fits.
@@ -208,7 +240,7 @@ func (c *Cycle) content(en *entry) Turn {
 		c.moved(en)
 	}
 	en.why, en.wakes, en.short = nil, 0, shortfall{}
-	en.hesitate(false, c.Now)
+	en.tries, en.plans, en.hold = pace{}, pace{}, nil
 	delete(c.engine.alarms, en)
 	if en.gang.Claims != nil {
 		c.engine.setAside(en.gang, nil)
@@ -231,7 +263,7 @@ func (c *Cycle) refuseFor(en *entry, no refusal, claims []model.Claim) Turn {
 	if !c.overtaking {
 		en.short = no.short
 	}
-	en.hesitate(no.long, c.Now)
+	en.tries = en.tries.after(no.long, c.Now)
 	c.reserve(en, no, claims)
 	if claims != nil && en.gang.Claims == nil {
 		c.World.Happened |= model.NodeRoom | model.QueueRoom

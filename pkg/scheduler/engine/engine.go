@@ -27,6 +27,7 @@ type Engine struct {
 	registry framework.Registry
 	objects  objects
 	tiers    *framework.Tiers
+	rules    []framework.Rule // by which gangs may take the room of others
 	causes   causes
 	tallies  []tally // by class
 	entries  map[*model.Gang]*entry
@@ -60,6 +61,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		config:   config,
 		registry: registry,
 		tiers:    tiers,
+		rules:    config.rules(),
 		causes:   newCauses(),
 		entries:  map[*model.Gang]*entry{},
 		adopted:  map[*model.Task]bool{},
@@ -74,7 +76,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 
 // Run decides on everything that may have changed since the last Run.
 func (e *Engine) Run(now time.Time) Report {
-	c := &Cycle{engine: e, World: e.World, Now: now}
+	c := &Cycle{engine: e, World: e.World, Now: now, noPlans: map[lack]uint64{}}
 	e.ran = now
 	e.filterNewClasses()
 	e.renumber()

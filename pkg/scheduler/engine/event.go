@@ -43,6 +43,9 @@ type BindRefused struct{ UID, Node, Why string }
 // BindFailed says that a Bind is given up. The task waits again.
 type BindFailed struct{ UID, Node string }
 
+// EvictFailed says that an Evict was not carried out and is given up. The task stays.
+type EvictFailed struct{ UID, Why string }
+
 // ObjectSet says that an object that only plugins know of came or changed, or went.
 type ObjectSet struct {
 	Object runtime.Object
@@ -59,6 +62,7 @@ func (TaskSet) event()     {}
 func (TaskGone) event()    {}
 func (BindRefused) event() {}
 func (BindFailed) event()  {}
+func (EvictFailed) event() {}
 func (ObjectSet) event()   {}
 
 // Apply takes in facts, in the order in which they became known. What follows
@@ -87,13 +91,23 @@ func (e *Engine) Apply(events ...Event) {
 			e.World.SetTask(ev.Task)
 		case TaskGone:
 			e.World.DropTask(ev.UID)
-		case BindRefused:
-			e.World.Stick(ev.UID, ev.Node, ev.Why)
-		case BindFailed:
-			e.World.Unassume(ev.UID, ev.Node)
+		case BindRefused, BindFailed, EvictFailed:
+			e.answer(ev)
 		case ObjectSet:
 			e.learn(ev)
 		}
+	}
+}
+
+// answer takes in what came of a decision.
+func (e *Engine) answer(ev Event) {
+	switch ev := ev.(type) { //nolint:gochecksumtype // the others are facts
+	case BindRefused:
+		e.World.Stick(ev.UID, ev.Node, ev.Why)
+	case BindFailed:
+		e.World.Unassume(ev.UID, ev.Node)
+	case EvictFailed:
+		e.World.Stay(ev.UID)
 	}
 }
 
@@ -117,6 +131,16 @@ type Bind struct {
 // Preparation is objects that must be in the API server, in this order, and have
 // had their effect, before a pod is bound.
 type Preparation struct{ Writes []framework.Write }
+
+// Evict asks for a pod to be told to go, to make room. All evictions that make room for a
+// gang come in one report.
+type Evict struct {
+	UID  string // the pod's
+	Name string // namespace/name
+	Gang string // that loses it
+	For  string // the gang that needs its room
+	Why  reason.Reason
+}
 
 // Refuse says why a gang, or a pod that has none, waits. It is said once per reason.
 type Refuse struct {
@@ -148,6 +172,7 @@ type Notice struct {
 }
 
 func (Bind) decision()   {}
+func (Evict) decision()  {}
 func (Notice) decision() {}
 func (Ungate) decision() {}
 func (Refuse) decision() {}

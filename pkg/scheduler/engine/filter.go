@@ -121,15 +121,10 @@ func (e *Engine) rate(c *model.Class) {
 	}
 	c.Ratings = make([]int64, len(e.World.Nodes()))
 	for _, n := range e.World.Nodes() {
-		if fits(c, n) {
+		if c.Fits(n) {
 			c.Ratings[n.ID] = rate(n)
 		}
 	}
-}
-
-// fits reports whether node n's fixed traits let class c run there.
-func fits(c *model.Class, n *model.Node) bool {
-	return int(n.ID) < len(c.Causes) && c.Causes[n.ID] == 0
 }
 
 // tally is what keeps a class off the nodes, for people to read. It holds while the

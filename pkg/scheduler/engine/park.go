@@ -26,10 +26,10 @@ type entry struct {
 	// counted is the queue in which it is counted, as being in phase countedAs.
 	counted   *model.Queue
 	countedAs model.Phase
-	// pause and notBefore keep a gang that takes long to try from being tried with
-	// every pod that comes or goes.
-	pause     time.Duration
-	notBefore time.Time
+	// tries keeps a gang that takes long to try from being tried with every pod that
+	// comes or goes; plans, from having victims looked for each time.
+	tries, plans pace
+	hold         *hold // nil when no room is being made for it
 	// impatient is set when no further task came for too long; see Config.PatienceFor.
 	impatient bool
 	most      int32 // tasks that it had at once while it was waited for
@@ -94,8 +94,11 @@ func (e *Engine) wake(now time.Time) []*entry {
 		case hit == 0 && !(retell && en.stale):
 		case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !retell && e.stillShort(en):
 			e.markStale(en, now)
-		case hit&^passing == 0 && now.Before(en.notBefore):
-			e.alarms[en] = en.notBefore
+			if now.Before(en.plans.notBefore) {
+				e.alarms[en] = en.plans.notBefore // there may be other victims then
+			}
+		case hit&^passing == 0 && now.Before(en.tries.notBefore):
+			e.alarms[en] = en.tries.notBefore
 		default:
 			en.awake = true
 			awake = append(awake, en)
@@ -111,15 +114,25 @@ func (e *Engine) wake(now time.Time) []*entry {
 // passing is what happens all the time on a busy cluster.
 const passing = model.NodeRoom | model.QueueRoom | model.TaskPlaced | model.ObjectChanged
 
-// hesitate makes the next attempt after one that took long wait, twice as long each
-// time, from a tenth of a second to five.
-func (en *entry) hesitate(long bool, now time.Time) {
+// pace spaces out attempts.
+type pace struct {
+	pause     time.Duration
+	notBefore time.Time
+}
+
+// slower makes the next attempt wait, twice as long each time, from a tenth of a second to five.
+func (p *pace) slower(now time.Time) {
+	p.pause = min(max(2*p.pause, 100*time.Millisecond), 5*time.Second)
+	p.notBefore = now.Add(p.pause)
+}
+
+// after is the pace after an attempt.
+func (p pace) after(long bool, now time.Time) pace {
 	if !long {
-		en.pause, en.notBefore = 0, time.Time{}
-		return
+		return pace{}
 	}
-	en.pause = min(max(2*en.pause, 100*time.Millisecond), 5*time.Second)
-	en.notBefore = now.Add(en.pause)
+	p.slower(now)
+	return p
 }
 
 // retellAfter is how long the numbers of a reason may lag behind when an attempt
@@ -138,7 +151,7 @@ func (e *Engine) markStale(en *entry, now time.Time) {
 // stillShort reports whether what a gang was refused for is still so, without an attempt.
 func (e *Engine) stillShort(en *entry) bool {
 	g, s := en.gang, en.short
-	if g.Claims != nil || !g.Known {
+	if g.Claims != nil || !g.Known || (en.plans.pause > 0 && !e.ran.Before(en.plans.notBefore)) {
 		return false
 	}
 	if s.class != nil {
@@ -227,7 +240,7 @@ func (e *Engine) reconsider(en *entry) (why *reason.Reason) {
 	if no, _, ok := e.mayRun(g); !ok {
 		return &no
 	}
-	told := en.why != nil && (en.why.Code == reason.BehindHead || en.why.Code == reason.Fault)
+	told := en.hold != nil || en.why != nil && (en.why.Code == reason.BehindHead || en.why.Code == reason.Fault)
 	if told || e.tiers.AskOutside() {
 		if no, ok := enough(g); !ok && !told {
 			return &no

@@ -149,7 +149,7 @@ func (e *Engine) domains(c *model.Class, panel *framework.Panel) []*domain {
 	var domains []*domain
 	index := map[string]*domain{}
 	for _, n := range e.World.Nodes() {
-		if !fits(c, n) || n.Free.Times(c.Req) == 0 {
+		if !c.Fits(n) || n.Free.Times(c.Req) == 0 {
 			continue
 		}
 		name := panel.Domain(n)

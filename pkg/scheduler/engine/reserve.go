@@ -3,10 +3,15 @@ package engine
 import (
 	"cmp"
 	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
 // reserve sets room aside for a gang that was refused for want of it, once it has
@@ -54,7 +59,7 @@ func stands(claims []model.Claim, groups []group) bool {
 		need += int64(len(gr.tasks))
 	}
 	for _, claim := range claims {
-		if !slices.ContainsFunc(groups, func(gr group) bool { return gr.class.Req.Is(claim.Req) && fits(gr.class, claim.Node) }) {
+		if !slices.ContainsFunc(groups, func(gr group) bool { return gr.class.Req.Is(claim.Req) && gr.class.Fits(claim.Node) }) {
 			return false
 		}
 		have += claim.N
@@ -97,7 +102,7 @@ func (e *Engine) claims(groups []group) []model.Claim {
 func (e *Engine) soonest(c *model.Class) []*model.Node {
 	var nodes []*model.Node
 	for _, n := range e.World.Nodes() {
-		if fits(c, n) {
+		if c.Fits(n) {
 			nodes = append(nodes, n)
 		}
 	}
@@ -117,4 +122,219 @@ func (e *Engine) setAside(g *model.Gang, claims []model.Claim) {
 			e.claimed[g] = true
 		}
 	}
+}
+
+// hold is room that is being made for a gang: who was told to go, and until when that
+// is waited for.
+type hold struct {
+	leaving []*model.Task
+	until   time.Time
+}
+
+// goneAfter is how long a victim may take to go beyond the time it is given to end.
+const goneAfter = time.Minute
+
+// take has others give way to a gang that was refused, if the configuration lets it and
+// that makes room for all it lacks. What they leave is set aside for it.
+func (c *Cycle) take(en *entry, no refusal) bool {
+	e, g := c.engine, en.gang
+	if c.overtaking || !e.mayTake(g) || c.Now.Before(en.plans.notBefore) || c.futile(g, no) {
+		return false
+	}
+	switch no.why.Code {
+	case reason.NotEnoughNodes, reason.QueueCapability, reason.QueueGuarantee:
+	default:
+		return false // room alone would not help
+	}
+	out, claims := e.plan(g, c.Now)
+	if claims == nil {
+		en.plans.slower(c.Now)
+		if out.Protected {
+			e.alarms[en] = en.plans.notBefore
+		}
+		c.noPlans[lackOf(g, no)] = c.World.Epoch
+		return false
+	}
+	en.plans = pace{}
+	en.hold = &hold{until: c.Now}
+	for _, v := range out.Victims {
+		why := e.account(g, v)
+		for _, t := range v.Tasks {
+			en.hold.expect(t, c.Now)
+			c.emit(Evict{UID: t.UID, Name: t.Name, Gang: v.Gang.Key, For: g.Key, Why: why})
+		}
+		for _, t := range v.Tasks {
+			c.World.Leave(t)
+		}
+	}
+	e.setAside(g, claims)
+	return true
+}
+
+// mayTake reports whether a gang may have others give way at all.
+func (e *Engine) mayTake(g *model.Gang) bool {
+	if len(e.rules) == 0 {
+		return false
+	}
+	for t := range waiting(g) {
+		if t.Pod != nil && t.Pod.Spec.PreemptionPolicy != nil && *t.Pod.Spec.PreemptionPolicy == corev1.PreemptNever {
+			return false
+		}
+	}
+	return true
+}
+
+// plan looks for victims, and says where the gang would be placed when they are gone.
+// It leaves no trace.
+func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Claim) {
+	w := e.World
+	defer w.Rollback(w.Mark())
+	groups := e.groupsOf(e.missing(g))
+	need := e.bill(groups).Sum
+	affords := func() bool { return w.Quota.Fits(g.Queue.ID, need, e.total) }
+	r := victims.Request{
+		Gang: g, Need: need, Rules: e.rules, Now: now,
+		Counts: len(groups) == 1 && groups[0].kind == "" && !e.mixed(g), Ceiling: !affords(),
+		Enough: func() bool {
+			return affords() && !slices.ContainsFunc(groups, func(gr group) bool { return e.view(gr.class).room < int64(len(gr.tasks)) })
+		},
+		Places: func() bool {
+			defer w.Rollback(w.Mark())
+			_, ok := e.placeMinimum(g)
+			return ok
+		},
+	}
+	for _, gr := range groups {
+		r.Classes = append(r.Classes, victims.Class{Class: gr.class, N: int64(len(gr.tasks)), Room: e.view(gr.class).room})
+	}
+	slices.SortStableFunc(r.Classes, func(a, b victims.Class) int { return cmp.Compare(b.N-b.Room, a.N-a.Room) })
+	out := victims.Choose(w, e.tiers, r)
+	if out.Victims == nil {
+		return out, nil
+	}
+	mark := w.Mark()
+	if _, ok := e.placeMinimum(g); !ok {
+		return out, nil
+	}
+	var claims []model.Claim
+	for _, t := range w.Since(mark) {
+		i := slices.IndexFunc(claims, func(c model.Claim) bool { return c.Node == t.On && c.Req.Is(t.Class.Req) })
+		if i < 0 {
+			i = len(claims)
+			claims = append(claims, model.Claim{Node: t.On, Req: t.Class.Req})
+		}
+		claims[i].N++
+	}
+	return out, claims
+}
+
+// yields reports whether a gang that is refused by its queue or by votes could go ahead when
+// others give way.
+func (e *Engine) couldTake(g *model.Gang, need resource.Vector, enough func() bool) bool {
+	return e.mayTake(g) && victims.Fits(e.World, e.tiers, victims.Request{
+		Gang: g, Need: need, Rules: e.rules, Now: e.ran, Enough: enough,
+	})
+}
+
+// expect adds a task to those that are waited for.
+func (h *hold) expect(t *model.Task, now time.Time) {
+	grace := 30 * time.Second
+	if t.Pod != nil && t.Pod.Spec.TerminationGracePeriodSeconds != nil {
+		grace = time.Duration(*t.Pod.Spec.TerminationGracePeriodSeconds) * time.Second
+	}
+	h.leaving = append(h.leaving, t)
+	if until := now.Add(grace + goneAfter); until.After(h.until) {
+		h.until = until
+	}
+}
+
+// stillThere counts those that have not gone yet.
+func (h *hold) stillThere(w *model.World) int {
+	n := 0
+	for _, t := range h.leaving {
+		if w.TaskOf(t.UID) == t && t.Leaving && t.On != nil && t.Bucket == model.Releasing {
+			n++
+		}
+	}
+	return n
+}
+
+// coming reports whether the room that is being made for a gang will do for what it
+// lacks, as far as that can be said now. What is set aside for it was given back.
+func (e *Engine) coming(en *entry, claims []model.Claim, groups []group, now time.Time) bool {
+	h := en.hold
+	if h == nil || !now.Before(h.until) || !stands(claims, groups) || h.stillThere(e.World) == 0 {
+		return false
+	}
+	room := map[*model.Node]resource.Vector{}
+	for _, c := range claims {
+		if _, ok := room[c.Node]; !ok {
+			v := slices.Clone(c.Node.Free)
+			for _, t := range c.Node.Tasks {
+				if t.Bucket == model.Releasing {
+					v.Add(t.Class.Req, 1)
+				}
+			}
+			room[c.Node] = v
+		}
+		v := room[c.Node]
+		if v.Times(c.Req) < c.N {
+			return false
+		}
+		v.Add(c.Req, -c.N)
+	}
+	return true
+}
+
+// awaitRoom tells a gang that room is being made for it.
+func (c *Cycle) awaitRoom(en *entry) Turn {
+	h := en.hold
+	why := reason.Reason{Code: reason.MakingRoom, Need: int64(len(h.leaving)), Room: int64(len(h.leaving) - h.stillThere(c.World))}
+	c.engine.alarms[en] = h.until
+	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged)
+}
+
+// account says why the tasks of a victim have to go.
+func (e *Engine) account(by *model.Gang, v victims.Victim) reason.Reason {
+	why := reason.Reason{Code: reason.Preempted, Kind: "PodGroup", Object: by.Key, Value: by.Queue.Name, Need: int64(by.Priority), Have: int64(v.Gang.Priority)}
+	if v.Rule == framework.Preempting {
+		return why
+	}
+	why.Code, why.Role = reason.Reclaimed, v.Gang.Queue.Name
+	used, part := e.World.Quota.Used(v.Gang.Queue.ID), e.tiers.Deserved(v.Gang.Queue)
+	var asks resource.Vector
+	for _, t := range v.Tasks {
+		asks.Add(t.Class.Req, 1)
+	}
+	for _, d := range asks.Dims() {
+		if name := e.World.Resources.Name(d); used.At(d) > part.At(d) && name != resource.Pods {
+			why.Short = append(why.Short, framework.Shortage(name, name, asks.At(d), used.At(d), part.At(d)))
+		}
+	}
+	return why
+}
+
+// lack is what gangs have in common for which the same victims would do.
+type lack struct {
+	queue    *model.Queue
+	priority int32
+	class    model.ClassID
+	need     int
+}
+
+// lackOf is what a gang lacks whose missing tasks are alike.
+func lackOf(g *model.Gang, no refusal) lack {
+	if len(no.groups) != 1 {
+		return lack{}
+	}
+	gr := no.groups[0]
+	return lack{queue: g.Queue, priority: g.Priority, class: gr.class.ID, need: len(gr.tasks)}
+}
+
+// futile reports whether victims were looked for in vain for a gang like this one in
+// this cycle, as things still are.
+func (c *Cycle) futile(g *model.Gang, no refusal) bool {
+	p := lackOf(g, no)
+	epoch, tried := c.noPlans[p]
+	return p.queue != nil && tried && epoch == c.World.Epoch
 }

@@ -185,7 +185,7 @@ func (e *Engine) everything(g *model.Gang) []reason.Reason {
 // shut there is not named to others of it as well.
 func (e *Engine) occupy(tasks []*model.Task, groups []group) {
 	for _, n := range e.World.Nodes() {
-		if !n.Known || slices.ContainsFunc(groups, func(gr group) bool { return fits(gr.class, n) }) {
+		if !n.Known || slices.ContainsFunc(groups, func(gr group) bool { return gr.class.Fits(n) }) {
 			continue
 		}
 		for ; len(tasks) > 0 && n.Free.Times(tasks[0].Class.Req) > 0; tasks = tasks[1:] {

@@ -24,7 +24,7 @@ type lane struct {
 }
 
 // Serve gives the gangs that want it their turns, fairly: first those that lost a
-// part of their minimum, then queue by queue, whichever is to be served next, and
+// part of their minimum or for which others made room, then queue by queue, whichever is to be served next, and
 // within a queue in order. A gang that wants more gets further turns. In a strict
 // queue nobody is served after one that was refused: those behind it are told so.
 func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn) {
@@ -64,7 +64,7 @@ func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn
 // fill puts the gangs that want a turn in the lanes of their queues.
 func (c *Cycle) fill(wants func(*model.Gang) bool) {
 	for _, en := range c.waiting {
-		if en.gang.Known && !en.gang.Broken() && wants(en.gang) {
+		if en.gang.Known && !en.first() && wants(en.gang) {
 			l := c.lane(en.gang.Queue)
 			l.gangs = append(l.gangs, en)
 		}
@@ -97,11 +97,16 @@ func (l *lane) ask(w *model.World) {
 	l.queue.Asks = asks
 }
 
-// broken lists the gangs that have only a part of their minimum, in order.
+// first reports whether a gang goes before all others: it has only a part of its
+// minimum, or room is being made for it. What it was promised counts, not what shares
+// are now that others gave way.
+func (en *entry) first() bool { return en.gang.Broken() || en.hold != nil }
+
+// broken lists the gangs that go before all others, in order.
 func (c *Cycle) broken(wants func(*model.Gang) bool) []*entry {
 	var broken []*entry
 	for _, en := range c.waiting {
-		if en.gang.Known && en.gang.Broken() && wants(en.gang) {
+		if en.gang.Known && en.first() && wants(en.gang) {
 			broken = append(broken, en)
 		}
 	}

@@ -78,7 +78,7 @@ func fresh(c *model.Class, old *view, nodes int) *view {
 
 // fitting is how many tasks of a class fit on a node.
 func fitting(c *model.Class, n *model.Node) int32 {
-	if !fits(c, n) {
+	if !c.Fits(n) {
 		return 0
 	}
 	return int32(min(n.Free.Times(c.Req), math.MaxInt32))

@@ -9,6 +9,9 @@ import (
 // Parts orders queues by what they use of their parts, for plugins that say what
 // those are. A plugin embeds it and calls Give at the beginning of each cycle.
 type Parts struct {
+	// Waived is how many levels of queues, from that of a gang upwards, need not be
+	// within their own part when it reclaims, if the next one above them is.
+	Waived   int
 	standing quota.Standing
 	parts    []quota.Limit // by queue
 }
@@ -28,6 +31,16 @@ func (p *Parts) Give(w *model.World, total resource.Vector, parts []quota.Limit)
 
 // CompareQueues implements [OrdersQueues].
 func (p *Parts) CompareQueues(a, b *model.Queue) int { return p.standing.Compare(a.ID, b.ID) }
+
+// VoteOnReclaiming implements [VotesOnReclaiming]. A queue that came after the cycle
+// began neither takes nor gives.
+func (p *Parts) VoteOnReclaiming(t Taking) Vote {
+	by, from := t.By.Queue.ID, t.From.Queue.ID
+	if int(max(by, from)) < len(p.parts) && p.standing.MayReclaim(quota.Transfer{To: by, Need: t.Need, From: from, Takes: t.Takes}, p.Waived) {
+		return Permit
+	}
+	return Refuse
+}
 
 // Deserved implements [Divides]. A queue that came after the cycle began has no part yet.
 func (p *Parts) Deserved(q *model.Queue) resource.Vector {

@@ -41,6 +41,8 @@ type Tiers struct {
 	retries     []Retries
 	counts      []CountsDevices
 	lasting     []Continues
+	protectors  []ProtectsTasks
+	takings     [2][][]func(Taking) Vote // by rule and tier
 	nodeWakes   model.Change
 }
 
@@ -49,6 +51,7 @@ func Compose(tiers [][]Enabled) *Tiers {
 	t := &Tiers{}
 	for _, tier := range tiers {
 		var votes []VotesOnGangs
+		t.canvass(tier)
 		for _, p := range tier {
 			t.compare(p)
 			t.judge(p)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // ProtectsTasks is for plugins that keep a task from being a victim. Who protects a
@@ -14,4 +15,82 @@ import (
 // after each.
 type ProtectsTasks interface {
 	Protects(t *model.Task, now time.Time) (why string, ok bool)
+}
+
+// Rule is what entitles a gang to the room of another.
+type Rule uint8
+
+// Rules.
+const (
+	Preempting Rule = iota // within a queue: by priority, or by who has more
+	Reclaiming             // across queues: what one borrowed and another deserves
+)
+
+// Taking is a proposal: tasks of one gang give way to another. It is voted on as the
+// world stands, in which those that were taken before are gone.
+type Taking struct {
+	By    *model.Gang
+	Need  resource.Vector // what By would be charged
+	From  *model.Gang
+	Takes resource.Vector // what From would no longer be charged
+}
+
+// VotesOnPreempting votes on takings within a queue.
+type VotesOnPreempting interface {
+	VoteOnPreempting(t Taking) Vote
+}
+
+// VotesOnReclaiming votes on takings across queues.
+type VotesOnReclaiming interface {
+	VoteOnReclaiming(t Taking) Vote
+}
+
+// MayTake counts the votes, tier by tier: any Refuse decides, then any Permit; a tier
+// that abstains leaves it to the next. Where nobody permits it, nothing is taken.
+func (t *Tiers) MayTake(rule Rule, taking Taking) bool {
+	for _, tier := range t.takings[rule] {
+		permitted := false
+		for _, vote := range tier {
+			switch vote(taking) {
+			case Refuse:
+				return false
+			case Permit:
+				permitted = true
+			case Abstain:
+			}
+		}
+		if permitted {
+			return true
+		}
+	}
+	return false
+}
+
+// Protected asks all plugins that protect tasks.
+func (t *Tiers) Protected(task *model.Task, now time.Time) (why string, ok bool) {
+	for _, p := range t.protectors {
+		if why, ok := p.Protects(task, now); ok {
+			return why, true
+		}
+	}
+	return "", false
+}
+
+// canvass gathers who votes on takings in one tier.
+func (t *Tiers) canvass(tier []Enabled) {
+	var votes [2][]func(Taking) Vote
+	for _, p := range tier {
+		t.protectors = add(t.protectors, p, 0)
+		if v, ok := p.Plugin.(VotesOnPreempting); ok && p.Off&Preempt == 0 {
+			votes[Preempting] = append(votes[Preempting], v.VoteOnPreempting)
+		}
+		if v, ok := p.Plugin.(VotesOnReclaiming); ok && p.Off&Reclaim == 0 {
+			votes[Reclaiming] = append(votes[Reclaiming], v.VoteOnReclaiming)
+		}
+	}
+	for rule := range votes {
+		if votes[rule] != nil {
+			t.takings[rule] = append(t.takings[rule], votes[rule])
+		}
+	}
 }

@@ -36,6 +36,9 @@ func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, b
 	if name := group(p); t.Ours && name != "" {
 		t.Gang = p.Namespace + "/" + name
 	}
+	if p.Status.StartTime != nil {
+		t.Started = p.Status.StartTime.Time
+	}
 	if p.Spec.Priority != nil {
 		t.Priority = *p.Spec.Priority
 	}

@@ -2,14 +2,18 @@ package live
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
@@ -83,4 +87,82 @@ func (b *binder) refused(ctx context.Context, d engine.Bind, err error) {
 		b.mailbox.put(engine.BindRefused{UID: d.UID, Node: d.Node, Why: err.Error()})
 	}
 	time.AfterFunc(delay, func() { b.mailbox.put(engine.BindFailed{UID: d.UID, Node: d.Node}) })
+}
+
+// evictor tells pods to go. What can't be made to goes back to the engine as an event.
+type evictor struct {
+	*Scheduler
+	queue           workqueue.TypedRateLimitingInterface[string] // UIDs
+	mu              sync.Mutex
+	evictions       map[string]engine.Evict // by UID
+	evicted, failed atomic.Int64
+}
+
+// evictWorkers is how many pods are told to go at once.
+const evictWorkers = 16
+
+// evictTries is how often the API server is asked when it does not answer.
+const evictTries = 5
+
+func newEvictor(s *Scheduler) *evictor {
+	return &evictor{Scheduler: s, queue: newQueue[string](50*time.Millisecond, 5*time.Second), evictions: map[string]engine.Evict{}}
+}
+
+func (v *evictor) add(d engine.Evict) {
+	v.mu.Lock()
+	v.evictions[d.UID] = d
+	v.mu.Unlock()
+	v.queue.Add(d.UID)
+}
+
+// write asks for one eviction. That a budget forbids it, or the API server does not
+// answer, time and again, ends it: the engine then plans anew.
+func (v *evictor) write(ctx context.Context, uid string) error {
+	v.mu.Lock()
+	d, ok := v.evictions[uid]
+	v.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	pod := podReference(d.Name, d.UID)
+	err := v.pods.CoreV1().Pods(pod.Namespace).EvictV1(ctx, &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(uid)},
+	})
+	switch {
+	case err == nil:
+		v.evicted.Add(1)
+		v.recorder.Event(pod, corev1.EventTypeWarning, string(d.Why.Code), d.Why.String())
+		v.explain(ctx, d)
+	case late(err): // it is gone, which the watch tells
+	case apierrors.IsTooManyRequests(err), apierrors.IsForbidden(err), v.queue.NumRequeues(uid) >= evictTries:
+		v.failed.Add(1)
+		v.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedEviction", "%s; evicting it: %v", d.Why, err)
+		v.mailbox.put(engine.EvictFailed{UID: uid, Why: err.Error()})
+	default:
+		return fmt.Errorf("evict pod %s: %w", d.Name, err)
+	}
+	v.mu.Lock()
+	delete(v.evictions, uid)
+	v.mu.Unlock()
+	return nil
+}
+
+// explain says in a pod's condition why it has to go, in place of the words that the API
+// server puts there. It may be gone already; its event stays.
+func (v *evictor) explain(ctx context.Context, d engine.Evict) {
+	pod := podReference(d.Name, d.UID)
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": d.UID},
+		"status": map[string]any{"conditions": []corev1.PodCondition{{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
+			Reason: corev1.PodReasonPreemptionByScheduler, Message: d.Why.String(),
+		}}},
+	})
+	if err == nil {
+		_, err = v.pods.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	}
+	if err != nil && !late(err) {
+		logr.FromContextOrDiscard(ctx).Error(err, "say why a pod has to go", "task", d.Name)
+	}
 }

@@ -183,6 +183,9 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 			} else {
 				s.binder.queue.Add(d)
 			}
+		case engine.Evict:
+			log.Info("Evict task "+d.Name, "gang", d.Gang, "for", d.For, "rule", d.Why.Code, "why", d.Why.String())
+			s.evictor.add(d)
 		case engine.Refuse:
 			s.refused(log, d)
 		case engine.Ungate:

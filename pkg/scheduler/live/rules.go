@@ -28,7 +28,7 @@ func Rules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		rule(corev1.GroupName, []string{"nodes", "pods"}, read),
 		rule(corev1.GroupName, []string{"pods"}, []string{"patch"}), // gates of those that wait for quota
-		rule(corev1.GroupName, []string{"pods/binding"}, []string{"create"}),
+		rule(corev1.GroupName, []string{"pods/binding", "pods/eviction"}, []string{"create"}),
 		rule(corev1.GroupName, []string{"pods/status"}, []string{"patch"}),
 		rule(corev1.GroupName, []string{"events"}, []string{"create", "patch"}),
 		{APIGroups: []string{corev1.GroupName}, Resources: []string{"configmaps"}, ResourceNames: ConfigMaps(), Verbs: read},

@@ -60,6 +60,7 @@ type Scheduler struct {
 	events   toolsrecord.EventBroadcaster
 	mailbox  *mailbox[engine.Event]
 	binder   *binder
+	evictor  *evictor
 	statuses *statusWriter
 	queues   *queueWriter
 	configs  *configs
@@ -91,6 +92,8 @@ type Snapshot struct {
 	Placed       int64   // tasks given a node, in all
 	Binds        int64   // bindings the API server took
 	BindErrors   int64   // bindings it refused
+	Evictions    int64   // pods that were told to go
+	EvictErrors  int64   // evictions that were given up
 	Waiting      int     // gangs with a reason to wait
 	// ConfigReloads and ConfigErrors are how often another configuration was
 	// taken or refused since the start; ConfigInvalid: the last was refused.
@@ -151,6 +154,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 		waiting:  map[string]reason.Reason{},
 	}
 	s.binder = newBinder(s)
+	s.evictor = newEvictor(s)
 	s.statuses = newStatusWriter(s)
 	s.queues = newQueueWriter(s)
 	s.configs = &configs{Scheduler: s, running: o.Config, updates: make(chan update, 1), file: file}
@@ -187,6 +191,7 @@ func (s *Scheduler) Last() *Snapshot {
 	}
 	now := *last // binds go on after the cycle that asked for them
 	now.Binds, now.BindErrors = s.binder.bound.Load(), s.binder.failed.Load()
+	now.Evictions, now.EvictErrors = s.evictor.evicted.Load(), s.evictor.failed.Load()
 	return &now
 }
 
@@ -215,6 +220,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	log.Info("watches are synced", "schedulerNames", s.options.SchedulerNames)
 	var workers sync.WaitGroup
 	workers.Go(func() { s.binder.run(drain) })
+	workers.Go(func() { work(drain, evictWorkers, s.evictor.queue, s.evictor.write) })
 	workers.Go(func() { work(drain, preparers, s.preparer.queue, s.preparer.write) })
 	workers.Go(func() { work(drain, gateWorkers, s.gates.queue, s.gates.write) })
 	workers.Go(func() { work(drain, statusWorkers, s.statuses.queue, s.statuses.write) })
@@ -228,6 +234,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	timer := time.AfterFunc(s.options.DrainTimeout, cancel)
 	defer timer.Stop()
 	s.gates.queue.ShutDownWithDrain()
+	s.evictor.queue.ShutDown()  // who was not told to go stays; the next scheduler decides anew
 	s.preparer.queue.ShutDown() // who is prepared but not bound is seen as waiting by the next scheduler
 	s.binder.queue.ShutDownWithDrain()
 	s.statuses.queue.ShutDownWithDrain()

@@ -32,6 +32,8 @@ var (
 	_ framework.OrdersQueues = &plugin{}
 	_ framework.Divides      = &plugin{}
 
+	_ framework.VotesOnReclaiming = &plugin{}
+
 	_ framework.Learns        = &plugin{}
 	_ framework.CountsDevices = &plugin{}
 )
@@ -49,13 +51,14 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 // have no parents but root. capacity.DynamicResourceAllocationEnable (true): queues are
 // charged for devices. capacity.DRAConsumableCapacityEnable (true): for devices that
 // may be shared by the part that is taken, else for all of them. Both are as in
-// Kubernetes of this version. ancestorReclaimLevel (0) is for victims.
+// Kubernetes of this version. ancestorReclaimLevel (0) is how many levels of queues, the
+// lowest first, need not be within their own part when a gang reclaims.
 func Selecting(selects Selects) framework.New {
 	return func(args framework.Args, _ framework.Env) (framework.Plugin, error) {
 		r := args.Read()
 		r.Bool("enableHierarchy", true)
-		r.Int("ancestorReclaimLevel", 0, 0)
 		p := &plugin{}
+		p.Waived = int(r.Int("ancestorReclaimLevel", 0, 0))
 		consumable := r.Bool("capacity.DRAConsumableCapacityEnable", true)
 		if r.Bool("capacity.DynamicResourceAllocationEnable", true) {
 			p.counter = newCounter(selects, consumable)

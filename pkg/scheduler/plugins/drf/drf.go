@@ -5,6 +5,7 @@
 package drf
 
 import (
+	"slices"
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -26,6 +27,8 @@ var (
 	_ framework.OrdersGangs     = &plugin{}
 	_ framework.OrdersQueues    = &plugin{}
 	_ framework.NoticesOnQueues = &plugin{}
+
+	_ framework.VotesOnPreempting = &plugin{}
 )
 
 // New makes the plugin. Arguments: enableHierarchy, also drf.enableHierarchy
@@ -55,6 +58,21 @@ func (p *plugin) Begin(w *model.World, _ time.Time) {
 // CompareGangs puts the gang with the smaller dominant share first.
 func (p *plugin) CompareGangs(a, b *model.Gang) int {
 	return p.share(a).Compare(p.share(b))
+}
+
+// VoteOnPreempting lets a gang take from another of its priority whose share, once it
+// has given, is still the greater: what was taken can't be taken back likewise.
+func (p *plugin) VoteOnPreempting(t framework.Taking) framework.Vote {
+	if t.By.Priority != t.From.Priority {
+		return framework.Abstain
+	}
+	gains, left := slices.Clone(t.By.Used), slices.Clone(t.From.Used)
+	gains.Add(t.Need, 1)
+	left.Add(t.Takes, -1)
+	if gains.Dominant(p.world.Total, p.pods).Compare(left.Dominant(p.world.Total, p.pods)) < 0 {
+		return framework.Permit
+	}
+	return framework.Refuse
 }
 
 // share is the greatest part that a gang has of any resource of the cluster. How

@@ -17,6 +17,8 @@ type plugin struct{}
 var (
 	_ framework.OrdersGangs = plugin{}
 	_ framework.OrdersTasks = plugin{}
+
+	_ framework.VotesOnPreempting = plugin{}
 )
 
 // New makes the plugin. It has no arguments.
@@ -27,6 +29,12 @@ func New(args framework.Args, _ framework.Env) (framework.Plugin, error) {
 func (plugin) Name() string { return Name }
 
 func (plugin) CompareGangs(a, b *model.Gang) int { return cmp.Compare(b.Priority, a.Priority) }
+
+// VoteOnPreempting lets gangs take from those of lower priority, never from those of
+// higher. Of equals it has no opinion.
+func (plugin) VoteOnPreempting(t framework.Taking) framework.Vote {
+	return framework.Vote(cmp.Compare(t.By.Priority, t.From.Priority))
+}
 
 func (plugin) CompareTasks(a, b *model.Task) int {
 	return cmp.Compare(b.TaskSpec.Priority, a.TaskSpec.Priority)

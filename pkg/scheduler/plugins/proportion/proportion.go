@@ -27,6 +27,8 @@ var (
 	_ framework.Begins       = &plugin{}
 	_ framework.OrdersQueues = &plugin{}
 	_ framework.Divides      = &plugin{}
+
+	_ framework.VotesOnReclaiming = &plugin{}
 )
 
 // New makes the plugin. It has no arguments.

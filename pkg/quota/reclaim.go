@@ -1,0 +1,87 @@
+package quota
+
+import "github.com/muster-sh/muster/pkg/resource"
+
+// Transfer is room that would go from one queue to another: what the one needs, and
+// what the other would give.
+type Transfer struct {
+	To    ID
+	Need  resource.Vector
+	From  ID
+	Takes resource.Vector
+}
+
+// MayReclaim reports whether a transfer gives a queue no more than its part, of a queue
+// that has more than its own. Both are looked at up to where their branches part:
+//
+//   - on the side that takes, every level has its part of what is needed at most, once
+//     it has that; of the lowest ones, waived levels need not;
+//   - on the side that gives, every level has more than its part of something that is
+//     needed and given, and keeps its guarantee.
+//
+// Only resources count that the taker's part names; of those a giver's part does not
+// name it has no part. So what was taken can't be taken back by the same rule: who took
+// has no more than its part.
+func (s Standing) MayReclaim(t Transfer, waived int) bool {
+	to, from := s.Tree.Siblings(t.To, t.From)
+	if to == from {
+		return false // one of them is above the other
+	}
+	levels := s.Tree.depth(t.To) - s.Tree.depth(to)
+	first := min(waived, levels)
+	at := t.To
+	for level := 0; ; level++ {
+		if level >= first && !s.within(at, t.Need) {
+			return false
+		}
+		if at == to {
+			break
+		}
+		at = s.Tree.Parent(at)
+	}
+	part := s.Part(to)
+	for at := t.From; ; at = s.Tree.Parent(at) {
+		if !s.spares(at, part, t) {
+			return false
+		}
+		if at == from {
+			return true
+		}
+	}
+}
+
+// within reports whether a queue with need more has no more than its part, of all that
+// the part names; it must name something that is needed.
+func (s Standing) within(id ID, need resource.Vector) bool {
+	part, used := s.Part(id), s.Tree.Used(id)
+	named := false
+	for d, n := range need {
+		if n <= 0 || !part.Has(d) {
+			continue
+		}
+		named = true
+		if resource.Add(used.At(d), n) > part.Amount.At(d) {
+			return false
+		}
+	}
+	return named
+}
+
+// spares reports whether a queue has more than its part of something that the part
+// of the taker names, and keeps its guarantee.
+func (s Standing) spares(id ID, taker Limit, t Transfer) bool {
+	part, used, guarantee := s.Part(id), s.Tree.Used(id), s.Tree.Terms(id).Guarantee
+	above := false
+	for d, n := range t.Takes {
+		if n <= 0 {
+			continue
+		}
+		if g := guarantee.At(d); g > 0 && used.At(d)-n < g {
+			return false
+		}
+		if taker.Has(d) && t.Need.At(d) > 0 && used.At(d) > part.Amount.At(d) {
+			above = true
+		}
+	}
+	return above
+}

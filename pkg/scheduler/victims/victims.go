@@ -1,0 +1,187 @@
+// Package victims chooses who gives way for a gang that found no room: the fewest that
+// plugins let go, or nobody. It moves tasks in the ledger to ask what would be then,
+// and leaves it to its caller to take that back.
+//
+// A gang gives what it has beyond its minimum task by task, then all the rest at once.
+// Candidates are put in order, and leave in that order until there is room; then each
+// that can be spared returns, the most valuable first.
+package victims
+
+import (
+	"time"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+)
+
+// Request is a gang that needs room, and how to find out whether there is enough.
+type Request struct {
+	Gang    *model.Gang
+	Need    resource.Vector // what it would be charged
+	Classes []Class         // of its tasks that have no place, those that lack most room first
+	Rules   []framework.Rule
+	Now     time.Time
+	// Enough counts: false when it can't be placed in the world as it stands.
+	Enough func() bool
+	// Places tries, and leaves no trace.
+	Places func() bool
+	// Counts says that it can be placed whenever there is Enough.
+	Counts bool
+	// Ceiling says that a queue lacks room, whatever nodes have.
+	Ceiling bool
+}
+
+// Class is so many tasks of a gang that are alike; Room is for how many there is room.
+type Class struct {
+	*model.Class
+	N, Room int64
+}
+
+// Victim is the tasks that one gang gives.
+type Victim struct {
+	Rule  framework.Rule
+	Gang  *model.Gang
+	Tasks []*model.Task
+	Whole bool // it gives all it has
+}
+
+// Outcome is what came of a choice.
+type Outcome struct {
+	Victims []Victim // nil: whoever is let go, there is not room enough
+	// Protected says that some were left out that may be candidates another time.
+	Protected bool
+}
+
+// Choose finds the victims for a request. They have left the world then; when there
+// are none it is as it was.
+func Choose(w *model.World, tiers *framework.Tiers, r Request) Outcome {
+	c := &choice{world: w, tiers: tiers, Request: r}
+	c.gather()
+	c.order()
+	mark := w.Mark()
+	if c.sweep() {
+		c.spare()
+		return Outcome{Victims: c.victims()}
+	}
+	w.Rollback(mark)
+	c.reset()
+	if c.search() {
+		return Outcome{Victims: c.victims()}
+	}
+	w.Rollback(mark)
+	return Outcome{Protected: c.protected}
+}
+
+// Fits reports whether letting candidates go makes a condition true that needs no place on
+// nodes, such as room in a queue. The world is then as it was.
+func Fits(w *model.World, tiers *framework.Tiers, r Request) bool {
+	c := &choice{world: w, tiers: tiers, Request: r}
+	mark := w.Mark()
+	defer w.Rollback(mark)
+	c.gather()
+	c.order()
+	for i := range c.units {
+		if c.take(&c.units[i]) && r.Enough() {
+			return true
+		}
+	}
+	return false
+}
+
+// choice is a choice in the making.
+type choice struct {
+	Request
+
+	world     *model.World
+	tiers     *framework.Tiers
+	units     []unit // in the order in which they leave
+	taken     []*unit
+	protected bool
+}
+
+// sweep lets candidates go, one after the other, until the gang can be placed.
+func (c *choice) sweep() bool {
+	skip, pause := 0, 1
+	for i := range c.units {
+		if !c.take(&c.units[i]) || !c.Enough() {
+			continue
+		}
+		if c.Counts {
+			return true
+		}
+		if skip--; skip > 0 {
+			continue
+		}
+		if c.Places() {
+			return true
+		}
+		skip, pause = pause, 2*pause // a try costs more than it costs to let some go in vain
+	}
+	return !c.Counts && skip > 0 && c.Places()
+}
+
+// take lets a unit go when that is lawful as the world stands.
+func (c *choice) take(u *unit) bool {
+	if !c.lawful(u) {
+		return false
+	}
+	for _, t := range u.tasks {
+		if t.Bucket != model.Evicted {
+			c.world.Evict(t)
+			u.gone = append(u.gone, t)
+		}
+	}
+	c.taken = append(c.taken, u)
+	return true
+}
+
+// lawful reports whether the plugins let go of what a unit has now.
+func (c *choice) lawful(u *unit) bool {
+	var takes resource.Vector
+	for _, t := range u.tasks {
+		if t.Bucket != model.Evicted {
+			takes.Add(t.Class.Req, 1)
+		}
+	}
+	return c.tiers.MayTake(u.rule, framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: takes})
+}
+
+// give returns what a unit took away.
+func (c *choice) give(u *unit) {
+	for _, t := range u.gone {
+		c.world.Return(t)
+	}
+}
+
+// again lets a unit go that was returned.
+func (c *choice) again(u *unit) {
+	for _, t := range u.gone {
+		c.world.Evict(t)
+	}
+}
+
+// reset forgets what was taken.
+func (c *choice) reset() {
+	for _, u := range c.taken {
+		u.gone = nil
+	}
+	c.taken = nil
+}
+
+// victims joins what is taken, gang by gang.
+func (c *choice) victims() []Victim {
+	var list []Victim
+	at := map[*model.Gang]int{}
+	for _, u := range c.taken {
+		i, ok := at[u.gang]
+		if !ok {
+			i = len(list)
+			at[u.gang] = i
+			list = append(list, Victim{Rule: u.rule, Gang: u.gang})
+		}
+		list[i].Tasks = append(list[i].Tasks, u.gone...)
+		list[i].Whole = list[i].Whole || u.whole
+	}
+	return list
+}
