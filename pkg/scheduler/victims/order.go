@@ -31,7 +31,7 @@ func (c *choice) order() {
 	if len(c.Classes) > 0 {
 		c.rateUnits()
 	}
-	if c.Counts && !c.Ceiling {
+	if c.Counts && !c.Ceiling && len(c.Rules) == 1 { // else they may help in other ways
 		c.units = slices.DeleteFunc(c.units, func(u unit) bool { return u.gain == 0 })
 	}
 	slices.SortStableFunc(c.units, func(a, b unit) int {
@@ -82,40 +82,58 @@ func (c *choice) ranks() map[*model.Queue]int {
 func (c *choice) rateUnits() {
 	class := c.Classes[0]
 	lack := class.N - class.Room
-	freed := map[model.NodeID]resource.Vector{} // by units that make no room by themselves
-	left := map[model.NodeID][]int{}            // those
+	spots, counted := map[*model.Node]*spot{}, map[*model.Task]bool{}
 	homes := 0
 	for i := range c.units {
 		u := &c.units[i]
 		if lack <= 0 {
-			u.gain = min(class.N, charged(u).Times(class.Req))
-			u.gain = max(u.gain, 1)
+			u.gain = max(1, min(class.N, charged(u).Times(class.Req)))
 			continue
 		}
-		if u.gain = min(lack, gain(class, u)); u.gain > 0 {
-			continue
-		}
+		u.gain = min(lack, gain(class, u))
 		for _, t := range u.tasks {
-			n := t.On
-			if !class.Fits(n) {
+			if !class.Fits(t.On) {
 				continue
 			}
-			v := freed[n.ID]
-			v.Add(t.Class.Req, 1)
-			freed[n.ID] = v
-			if at := left[n.ID]; len(at) == 0 || at[len(at)-1] != i {
-				left[n.ID] = append(at, i)
+			s := spots[t.On]
+			if s == nil {
+				s = &spot{}
+				spots[t.On] = s
 			}
-			if more(class, n, v) == 0 {
-				continue
+			s.join(i)
+			if !counted[t] {
+				counted[t] = true
+				s.freed.Add(t.Class.Req, 1)
 			}
-			homes++
-			for _, j := range left[n.ID] {
-				if o := &c.units[j]; o.gain == 0 {
-					o.rate = rate{gain: 1, others: int64(len(left[n.ID]) - 1), home: homes}
-				}
+			if s.home == 0 && more(class, t.On, s.freed) > 0 {
+				homes++
+				s.home = homes
 			}
-			left[n.ID], freed[n.ID] = nil, nil
+			c.settle(s)
+		}
+	}
+}
+
+// spot is a node on which units make room only together.
+type spot struct {
+	units   []int // in the order in which they came
+	freed   resource.Vector
+	home    int // the rank of the node, once they make room
+	settled int // how many of the units know
+}
+
+// join adds a unit to a spot.
+func (s *spot) join(unit int) {
+	if n := len(s.units); n == 0 || s.units[n-1] != unit {
+		s.units = append(s.units, unit)
+	}
+}
+
+// settle rates the units of a spot that makes room.
+func (c *choice) settle(s *spot) {
+	for ; s.home > 0 && s.settled < len(s.units); s.settled++ {
+		if u := &c.units[s.units[s.settled]]; u.gain == 0 {
+			u.rate = rate{gain: 1, others: int64(len(s.units) - 1), home: s.home}
 		}
 	}
 }

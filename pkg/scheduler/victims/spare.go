@@ -86,37 +86,58 @@ func (c *choice) stillLawful(back []*unit) bool {
 
 // mostSearched is of how many units all sets are looked at, when letting go of them in
 // order did not help: of what a queue may lose, it took the wrong part, or somebody
-// must stay because the gang wants to be near him.
-const mostSearched = 10
+// must stay because the gang wants to be near him. searchBudget bounds how many units
+// leave in all until then, in vain.
+const (
+	mostSearched = 12
+	searchBudget = 1 << 15
+)
 
-// search looks at every set of units, the smallest sets first.
+// search looks at every set of units, the smallest sets first, and every order in which
+// they may leave.
 func (c *choice) search() bool {
 	n := len(c.units)
 	if n == 0 || n > mostSearched {
 		return false
 	}
+	c.budget = searchBudget
 	for size := 1; size <= n; size++ {
-		for set := uint(0); set < 1<<n; set++ {
-			if bits.OnesCount(set) == size && c.only(set) {
+		for set := uint(0); set < 1<<n && c.budget > 0; set++ {
+			if bits.OnesCount(set) == size && c.leave(set) && c.Enough() && (c.Counts || c.Places()) {
 				return true
+			}
+			for len(c.taken) > 0 {
+				c.undo()
 			}
 		}
 	}
 	return false
 }
 
-// only lets go of a set of units and reports whether the gang can then be placed; if
-// not, the world is as it was.
-func (c *choice) only(set uint) bool {
-	mark := c.world.Mark()
-	lawful := true
-	for i := range c.units {
-		lawful = lawful && (set&(1<<i) == 0 || c.take(&c.units[i]))
-	}
-	if lawful && c.Enough() && (c.Counts || c.Places()) {
+// leave lets all of a set of units go, in an order in which each may; if there is none,
+// the world is as it was.
+func (c *choice) leave(set uint) bool {
+	if set == 0 {
 		return true
 	}
-	c.world.Rollback(mark)
-	c.reset()
+	for left := set; left > 0 && c.budget > 0; left &= left - 1 {
+		i := bits.TrailingZeros(left)
+		c.budget--
+		if !c.take(&c.units[i]) {
+			continue
+		}
+		if c.leave(set &^ (1 << i)) {
+			return true
+		}
+		c.undo()
+	}
 	return false
+}
+
+// undo returns the unit that left last.
+func (c *choice) undo() {
+	last := len(c.taken) - 1
+	u := c.taken[last]
+	c.give(u)
+	u.gone, c.taken = nil, c.taken[:last]
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
@@ -17,8 +18,8 @@ const (
 	maxUnavailable = "volcano.sh/jdb-max-unavailable"
 )
 
-// unit is what leaves together: one task or one sub-group beyond a gang's minimum, or
-// all that the gang has.
+// unit is what leaves together: one task or one sub-group, which leave their gang its
+// minimum, or all that the gang has.
 type unit struct {
 	rule  framework.Rule
 	gang  *model.Gang
@@ -26,8 +27,12 @@ type unit struct {
 	whole bool
 	gone  []*model.Task // those that left with it; others were gone before
 
+	keep   int32 // so many tasks of its gang must stay
+	broken bool  // its gang has not its minimum anyway
+
 	rate           // how much it is worth to take
-	lost   float64 // seconds of work, of all its tasks
+	size   resource.Share // of the cluster
+	lost   float64        // seconds of work, of all its tasks
 	queue  int     // the rank of its queue: who is to be served last gives first
 	number int     // of arrival among the units
 }
@@ -65,7 +70,8 @@ func (c *choice) concerns(rule framework.Rule, g *model.Gang) bool {
 	}
 }
 
-// divide makes the units of a gang: what is beyond its minimum, then all of it.
+// divide makes the units of a gang: each task by itself, those of a whole sub-group
+// together, and all of it. Which of them it can do without shows when they are taken.
 func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 	var tasks []*model.Task
 	all := true
@@ -81,16 +87,53 @@ func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 	}
 	slices.SortStableFunc(tasks, c.firstToGo)
 	keep := budget(g)
-	for _, some := range surplus(g, tasks, keep) {
-		c.add(unit{rule: rule, gang: g, tasks: some})
+	if !g.Whole() || g.Counts.Held() > g.Min {
+		for _, some := range parts(g, tasks) {
+			c.add(unit{rule: rule, gang: g, tasks: some, keep: keep, broken: !g.Whole()})
+		}
 	}
-	if all && keep == 0 && g.Whole() && (g.Min > 0 || len(g.SubGroups) > 0) {
+	if all && keep == 0 && g.Whole() && together(g) && len(tasks) > 0 {
 		c.add(unit{rule: rule, gang: g, tasks: tasks, whole: true})
 	}
 }
 
+// together reports whether a gang has a minimum at all.
+func together(g *model.Gang) bool {
+	return g.Min > 0 || slices.ContainsFunc(g.Roles, func(r model.Role) bool { return r.Min > 0 }) ||
+		slices.ContainsFunc(g.SubGroups, func(s model.SubGroup) bool { return s.Least > 0 })
+}
+
+// parts divides tasks into those that may leave by themselves: each alone, but those of
+// a whole sub-group all together.
+func parts(g *model.Gang, tasks []*model.Task) [][]*model.Task {
+	in := map[*model.Task]int{}
+	sub := g.Parts()
+	for i, p := range sub {
+		if p.Held >= g.SubGroups[p.Policy].Size {
+			for _, t := range p.Tasks {
+				in[t] = i + 1
+			}
+		}
+	}
+	var cut [][]*model.Task
+	at := map[int]int{} // where the tasks of a sub-group are in cut
+	for _, t := range tasks {
+		p := in[t]
+		if i, ok := at[p]; ok && p > 0 {
+			cut[i] = append(cut[i], t)
+			continue
+		}
+		at[p] = len(cut)
+		cut = append(cut, []*model.Task{t})
+	}
+	return slices.DeleteFunc(cut, func(some []*model.Task) bool {
+		p := in[some[0]]
+		return p > 0 && int32(len(some)) < sub[p-1].Held // one of it must stay
+	})
+}
+
 func (c *choice) add(u unit) {
-	u.number = len(c.units)
+	u.number, u.size = len(c.units), charged(&u).Dominant(c.world.Total, -1)
 	for _, t := range u.tasks {
 		if !t.Started.IsZero() {
 			u.lost += max(0, c.Now.Sub(t.Started).Seconds())
@@ -121,85 +164,6 @@ func (c *choice) firstToGo(a, b *model.Task) int {
 		return 1
 	}
 	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Seq, a.Seq))
-}
-
-// surplus cuts off tasks what a gang can do without: each by itself, those of whole
-// sub-groups together. keep tasks must stay at least. A gang that is not whole can do
-// without all it has.
-func surplus(g *model.Gang, tasks []*model.Task, keep int32) [][]*model.Task {
-	s := slack{role: make(map[string]int32, len(g.Roles)), parts: make([]int32, len(g.SubGroups))}
-	s.all = g.Counts.Held() - max(g.Min, keep)
-	for i := range g.Roles {
-		s.role[g.Roles[i].Name] = g.Roles[i].Held() - g.Roles[i].Min
-	}
-	if !g.Whole() {
-		s.all = g.Counts.Held() - keep
-		clear(s.role)
-	}
-	in := map[*model.Task]model.Part{}
-	for _, p := range g.Parts() {
-		if p.Held >= g.SubGroups[p.Policy].Size {
-			s.parts[p.Policy]++
-		}
-		for _, t := range p.Tasks {
-			in[t] = p
-		}
-	}
-	for i := range s.parts {
-		s.parts[i] -= g.SubGroups[i].Least
-	}
-	var cut [][]*model.Task
-	done := map[*model.Task]bool{}
-	for _, t := range tasks {
-		some := []*model.Task{t}
-		p, member := in[t]
-		if member && p.Held >= g.SubGroups[p.Policy].Size {
-			some = slices.DeleteFunc(slices.Clone(tasks), func(o *model.Task) bool { return !slices.Contains(p.Tasks, o) })
-			member = len(some) == int(p.Held) // else one of it must stay
-			if !member || done[t] || s.parts[p.Policy] <= 0 {
-				continue
-			}
-			s.parts[p.Policy]--
-		}
-		if s.spare(some) {
-			cut = append(cut, some)
-			for _, t := range some {
-				done[t] = true
-			}
-		}
-	}
-	return cut
-}
-
-// slack is how many tasks a gang can do without, in all, of each role, and how many
-// sub-groups of each policy.
-type slack struct {
-	all   int32
-	role  map[string]int32 // of a role that is not in it, any number
-	parts []int32
-}
-
-// spare takes tasks off what a gang can do without, if that is so many.
-func (s *slack) spare(tasks []*model.Task) bool {
-	roles := map[string]int32{}
-	for _, t := range tasks {
-		roles[t.Role]++
-	}
-	if int32(len(tasks)) > s.all {
-		return false
-	}
-	for _, t := range tasks {
-		if left, ok := s.role[t.Role]; ok && roles[t.Role] > left {
-			return false
-		}
-	}
-	s.all -= int32(len(tasks))
-	for _, t := range tasks {
-		if _, ok := s.role[t.Role]; ok {
-			s.role[t.Role]--
-		}
-	}
-	return true
 }
 
 // budget is how many tasks of a gang must stay by its disruption budget; 0: it has none.

@@ -8,6 +8,8 @@
 package victims
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -60,16 +62,14 @@ func Choose(w *model.World, tiers *framework.Tiers, r Request) Outcome {
 	c.gather()
 	c.order()
 	mark := w.Mark()
-	if c.sweep() {
-		c.spare()
-		return Outcome{Victims: c.victims()}
+	for _, found := range []func() bool{c.sweep, c.sweepSmallest, c.search} {
+		if found() {
+			c.spare()
+			return Outcome{Victims: c.victims()}
+		}
+		w.Rollback(mark)
+		c.reset()
 	}
-	w.Rollback(mark)
-	c.reset()
-	if c.search() {
-		return Outcome{Victims: c.victims()}
-	}
-	w.Rollback(mark)
 	return Outcome{Protected: c.protected}
 }
 
@@ -98,6 +98,7 @@ type choice struct {
 	units     []unit // in the order in which they leave
 	taken     []*unit
 	protected bool
+	budget    int
 }
 
 // sweep lets candidates go, one after the other, until the gang can be placed.
@@ -121,7 +122,19 @@ func (c *choice) sweep() bool {
 	return !c.Counts && skip > 0 && c.Places()
 }
 
-// take lets a unit go when that is lawful as the world stands.
+// sweepSmallest sweeps anew, small units first: a queue gives while it has more than it
+// deserves, so that it gives more in all when the last to go is a large one.
+func (c *choice) sweepSmallest() bool {
+	if !slices.Contains(c.Rules, framework.Reclaiming) {
+		return false
+	}
+	slices.SortStableFunc(c.units, func(a, b unit) int {
+		return cmp.Or(cmp.Compare(a.rule, b.rule), a.size.Compare(b.size))
+	})
+	return c.sweep()
+}
+
+// take lets a unit go when that is lawful as the world stands, and leaves no half gang.
 func (c *choice) take(u *unit) bool {
 	if !c.lawful(u) {
 		return false
@@ -132,8 +145,15 @@ func (c *choice) take(u *unit) bool {
 			u.gone = append(u.gone, t)
 		}
 	}
-	c.taken = append(c.taken, u)
-	return true
+	if !u.whole && (u.gang.Counts.Held() < u.keep || !u.broken && !u.gang.Whole()) {
+		c.give(u)
+		u.gone = nil
+		return false
+	}
+	if len(u.gone) > 0 {
+		c.taken = append(c.taken, u)
+	}
+	return len(u.gone) > 0
 }
 
 // lawful reports whether the plugins let go of what a unit has now.
