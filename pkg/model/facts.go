@@ -1,7 +1,7 @@
 package model
 
 import (
-	"cmp"
+	"iter"
 	"maps"
 	"slices"
 )
@@ -20,15 +20,21 @@ func (w *World) NodeFacts() []NodeSpec {
 	return specs
 }
 
-// Gangs lists all gangs in order of arrival. It takes time in proportion to them.
-func (w *World) Gangs() []*Gang {
-	return slices.SortedFunc(maps.Values(w.gangs), func(a, b *Gang) int { return cmp.Compare(a.Seq, b.Seq) })
+// Gangs yields all gangs in order of arrival.
+func (w *World) Gangs() iter.Seq[*Gang] {
+	return func(yield func(*Gang) bool) {
+		for _, g := range w.arrived {
+			if g != nil && !yield(g) {
+				return
+			}
+		}
+	}
 }
 
 // GangFacts tells each gang that is there, in order of arrival.
 func (w *World) GangFacts() []GangSpec {
 	var specs []GangSpec
-	for _, g := range w.Gangs() {
+	for g := range w.Gangs() {
 		if g.Known {
 			specs = append(specs, g.GangSpec)
 		}

@@ -32,6 +32,7 @@ type Gang struct {
 	selectors []labels.Selector // by SubGroups
 	settled   resource.Vector   // what it used and was owed when that was last said
 	touched   bool
+	place     int // in World.arrived
 }
 
 // Role is a part of a gang whose tasks are alike.
@@ -221,6 +222,8 @@ func (w *World) gang(key string) *Gang {
 	w.seq++
 	g := &Gang{GangSpec: GangSpec{Key: key}, Seq: w.seq}
 	w.gangs[key] = g
+	g.place = len(w.arrived)
+	w.arrived = append(w.arrived, g)
 	return g
 }
 
@@ -258,6 +261,13 @@ func (w *World) recharge(g *Gang, q *Queue) {
 func (w *World) forgetIfEmpty(g *Gang) {
 	if g != nil && !g.Known && len(g.Tasks) == 0 {
 		delete(w.gangs, g.Key)
+		w.arrived[g.place] = nil
+		if len(w.arrived) > 2*len(w.gangs)+64 {
+			w.arrived = slices.DeleteFunc(w.arrived, func(g *Gang) bool { return g == nil })
+			for i, g := range w.arrived {
+				g.place = i
+			}
+		}
 	}
 }
 

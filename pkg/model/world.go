@@ -62,6 +62,7 @@ type World struct {
 	freeNodes    []*Node
 	freeQueues   []*Queue
 	gangs        map[string]*Gang
+	arrived      []*Gang // in order of arrival; nil where one is gone
 	tasks        map[string]*Task
 	seq          uint64
 	lastEpoch    uint64

@@ -2,6 +2,7 @@ package victims
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -21,35 +22,45 @@ type rate struct {
 // break, then queues, then those that lose least. Those that help nobody are dropped.
 func (c *choice) order() {
 	ranks := c.ranks()
-	for i := range c.units {
-		c.units[i].queue = ranks[c.units[i].gang.Queue]
+	for _, u := range c.units {
+		u.class = uint64(u.rule)<<62 | uint64(int64(u.gang.Priority)-math.MinInt32)<<29
+		if u.whole {
+			u.class |= 1 << 28
+		}
+		u.class |= uint64(min(ranks[u.gang.Queue], 1<<28-1))
 	}
-	slices.SortFunc(c.units, func(a, b unit) int {
-		return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.gang.Priority, b.gang.Priority),
-			compareBool(a.whole, b.whole), cmp.Compare(a.queue, b.queue), cmp.Compare(a.lost, b.lost), cmp.Compare(a.number, b.number))
+	// In their order of arrival, the last first, they are mostly in order already.
+	slices.Reverse(c.units)
+	slices.SortStableFunc(c.units, func(a, b *unit) int {
+		if a.class != b.class {
+			return cmp.Compare(a.class, b.class)
+		}
+		return cmp.Compare(a.lost, b.lost)
 	})
+	for i, u := range c.units {
+		u.number = i
+	}
 	if len(c.Classes) > 0 {
 		c.rateUnits()
 	}
 	if c.Counts && !c.Ceiling && len(c.Rules) == 1 { // else they may help in other ways
-		c.units = slices.DeleteFunc(c.units, func(u unit) bool { return u.gain == 0 })
+		c.units = slices.DeleteFunc(c.units, func(u *unit) bool { return u.gain == 0 })
 	}
-	slices.SortStableFunc(c.units, func(a, b unit) int {
-		return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.gang.Priority, b.gang.Priority),
-			compareBool(a.whole, b.whole), a.compare(b.rate),
-			cmp.Compare(int64(len(a.tasks))*max(b.gain, 1), int64(len(b.tasks))*max(a.gain, 1)), cmp.Compare(a.home, b.home))
+	slices.SortFunc(c.units, func(a, b *unit) int {
+		if x, y := a.class>>28, b.class>>28; x != y {
+			return cmp.Compare(x, y)
+		}
+		if d := a.rate.compare(b.rate); d != 0 {
+			return d
+		}
+		if d := cmp.Compare(int64(len(a.tasks))*max(b.gain, 1), int64(len(b.tasks))*max(a.gain, 1)); d != 0 {
+			return d
+		}
+		if a.home != b.home {
+			return cmp.Compare(a.home, b.home)
+		}
+		return cmp.Compare(a.number, b.number)
 	})
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
-		return 1
-	}
 }
 
 // compare puts first what breaks least for the room it makes.
@@ -62,11 +73,13 @@ func (r rate) compare(o rate) int {
 
 // ranks numbers the queues: the one that would be served last comes first.
 func (c *choice) ranks() map[*model.Queue]int {
-	var queues []*model.Queue
 	ranks := map[*model.Queue]int{}
-	for i := range c.units {
-		if q := c.units[i].gang.Queue; ranks[q] == 0 {
-			ranks[q] = 1
+	for _, u := range c.units {
+		ranks[u.gang.Queue] = 0
+	}
+	queues := make([]*model.Queue, 0, len(ranks))
+	for _, q := range c.world.Queues() {
+		if _, ok := ranks[q]; ok {
 			queues = append(queues, q)
 		}
 	}
@@ -77,68 +90,62 @@ func (c *choice) ranks() map[*model.Queue]int {
 	return ranks
 }
 
+// spot is a node on which units make room together.
+type spot struct {
+	freed   resource.Vector
+	units   []*unit // in the order in which they came
+	home    int     // the rank of the node, once they make room
+	settled int     // how many of the units know
+}
+
 // rateUnits rates all units by the class that lacks most. Where no node lacks room, the
 // queue does, and any unit gives what it is charged.
 func (c *choice) rateUnits() {
 	class := c.Classes[0]
 	lack := class.N - class.Room
-	spots, counted := map[*model.Node]*spot{}, map[*model.Task]bool{}
+	spots := make([]spot, len(c.world.Nodes()))
+	alone := make([]resource.Vector, len(spots)) // what one unit frees; all 0 between two of them
 	homes := 0
-	for i := range c.units {
-		u := &c.units[i]
+	for _, u := range c.units {
 		if lack <= 0 {
 			u.gain = max(1, min(class.N, charged(u).Times(class.Req)))
 			continue
 		}
-		u.gain = min(lack, gain(class, u))
+		u.gain = min(lack, c.gain(class, u, alone))
 		for _, t := range u.tasks {
 			if !class.Fits(t.On) {
 				continue
 			}
-			s := spots[t.On]
-			if s == nil {
-				s = &spot{}
-				spots[t.On] = s
+			s := &spots[t.On.ID]
+			if n := len(s.units); n == 0 || s.units[n-1] != u {
+				s.units = append(s.units, u)
 			}
-			s.join(i)
-			if !counted[t] {
-				counted[t] = true
+			if !u.again {
 				s.freed.Add(t.Class.Req, 1)
 			}
-			if s.home == 0 && more(class, t.On, s.freed) > 0 {
+			if s.home == 0 && c.more(class, t.On, s.freed) > 0 {
 				homes++
 				s.home = homes
 			}
-			c.settle(s)
+			s.settle()
 		}
 	}
 }
 
-// spot is a node on which units make room only together.
-type spot struct {
-	units   []int // in the order in which they came
-	freed   resource.Vector
-	home    int // the rank of the node, once they make room
-	settled int // how many of the units know
-}
-
-// join adds a unit to a spot.
-func (s *spot) join(unit int) {
-	if n := len(s.units); n == 0 || s.units[n-1] != unit {
-		s.units = append(s.units, unit)
-	}
-}
-
 // settle rates the units of a spot that makes room.
-func (c *choice) settle(s *spot) {
+func (s *spot) settle() {
 	for ; s.home > 0 && s.settled < len(s.units); s.settled++ {
-		if u := &c.units[s.units[s.settled]]; u.gain == 0 {
+		if u := s.units[s.settled]; u.gain == 0 {
 			u.rate = rate{gain: 1, others: int64(len(s.units) - 1), home: s.home}
 		}
 	}
 }
 
+// charged is what the tasks of a unit ask for.
 func charged(u *unit) resource.Vector {
+	if len(u.tasks) == 1 {
+		return u.tasks[0].Class.Req
+	}
 	var v resource.Vector
 	for _, t := range u.tasks {
 		v.Add(t.Class.Req, 1)
@@ -147,33 +154,25 @@ func charged(u *unit) resource.Vector {
 }
 
 // gain is for how many more tasks of a class there is room when a unit alone leaves.
-func gain(class Class, u *unit) int64 {
-	if len(u.tasks) == 1 {
-		t := u.tasks[0]
-		if !class.Fits(t.On) {
-			return 0
-		}
-		return more(class, t.On, t.Class.Req)
-	}
-	nodes := map[*model.Node]resource.Vector{}
+func (c *choice) gain(class Class, u *unit, alone []resource.Vector) int64 {
 	for _, t := range u.tasks {
 		if class.Fits(t.On) {
-			v := nodes[t.On]
-			v.Add(t.Class.Req, 1)
-			nodes[t.On] = v
+			alone[t.On.ID].Add(t.Class.Req, 1)
 		}
 	}
 	var sum int64
-	//muster:anyorder a sum
-	for n, v := range nodes {
-		sum = resource.Add(sum, more(class, n, v))
+	for _, t := range u.tasks {
+		if v := &alone[t.On.ID]; len(*v) > 0 {
+			sum = resource.Add(sum, c.more(class, t.On, *v))
+			*v = (*v)[:0]
+		}
 	}
 	return sum
 }
 
 // more is for how many more tasks of a class a node has room with v freed on it.
-func more(class Class, n *model.Node, v resource.Vector) int64 {
-	free := slices.Clone(n.Free)
-	free.Add(v, 1)
-	return max(free.Times(class.Req), 0) - max(n.Free.Times(class.Req), 0)
+func (c *choice) more(class Class, n *model.Node, v resource.Vector) int64 {
+	c.scratch = append(c.scratch[:0], n.Free...)
+	c.scratch.Add(v, 1)
+	return max(c.scratch.Times(class.Req), 0) - max(n.Free.Times(class.Req), 0)
 }

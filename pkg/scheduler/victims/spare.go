@@ -123,7 +123,7 @@ func (c *choice) leave(set uint) bool {
 	for left := set; left > 0 && c.budget > 0; left &= left - 1 {
 		i := bits.TrailingZeros(left)
 		c.budget--
-		if !c.take(&c.units[i]) {
+		if !c.take(c.units[i]) {
 			continue
 		}
 		if c.leave(set &^ (1 << i)) {

@@ -29,18 +29,19 @@ type unit struct {
 
 	keep   int32 // so many tasks of its gang must stay
 	broken bool  // its gang has not its minimum anyway
+	again  bool  // its tasks are units by themselves as well
 
-	rate           // how much it is worth to take
+	rate                  // how much it is worth to take
 	size   resource.Share // of the cluster
 	lost   float64        // seconds of work, of all its tasks
-	queue  int     // the rank of its queue: who is to be served last gives first
-	number int     // of arrival among the units
+	class  uint64         // rule, priority, whole or not, and the rank of its queue, the first most significant
+	number int            // in the order before it was rated
 }
 
 // gather finds all units that the rules speak of.
 func (c *choice) gather() {
 	for _, rule := range c.Rules {
-		for _, g := range slices.Backward(c.world.Gangs()) { // who came last goes first
+		for g := range c.world.Gangs() {
 			if g.Known && g.Queue != nil && g.Counts.Placed > 0 && g != c.Gang && c.concerns(rule, g) {
 				c.divide(rule, g)
 			}
@@ -86,14 +87,15 @@ func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 		tasks = append(tasks, t)
 	}
 	slices.SortStableFunc(tasks, c.firstToGo)
-	keep := budget(g)
-	if !g.Whole() || g.Counts.Held() > g.Min {
-		for _, some := range parts(g, tasks) {
-			c.add(unit{rule: rule, gang: g, tasks: some, keep: keep, broken: !g.Whole()})
+	keep, broken := budget(g), !g.Whole()
+	apart := broken || g.Counts.Held() > g.Min
+	if apart {
+		for _, some := range slices.Backward(parts(g, tasks)) { // the order is turned round later
+			c.add(&unit{rule: rule, gang: g, tasks: some, keep: keep, broken: broken})
 		}
 	}
-	if all && keep == 0 && g.Whole() && together(g) && len(tasks) > 0 {
-		c.add(unit{rule: rule, gang: g, tasks: tasks, whole: true})
+	if all && keep == 0 && !broken && together(g) && len(tasks) > 0 {
+		c.add(&unit{rule: rule, gang: g, tasks: tasks, whole: true, again: apart})
 	}
 }
 
@@ -106,6 +108,13 @@ func together(g *model.Gang) bool {
 // parts divides tasks into those that may leave by themselves: each alone, but those of
 // a whole sub-group all together.
 func parts(g *model.Gang, tasks []*model.Task) [][]*model.Task {
+	if len(g.SubGroups) == 0 {
+		cut := make([][]*model.Task, len(tasks))
+		for i := range tasks {
+			cut[i] = tasks[i : i+1]
+		}
+		return cut
+	}
 	in := map[*model.Task]int{}
 	sub := g.Parts()
 	for i, p := range sub {
@@ -132,8 +141,8 @@ func parts(g *model.Gang, tasks []*model.Task) [][]*model.Task {
 	})
 }
 
-func (c *choice) add(u unit) {
-	u.number, u.size = len(c.units), charged(&u).Dominant(c.world.Total, -1)
+func (c *choice) add(u *unit) {
+	u.size = charged(u).Dominant(c.world.Total, -1)
 	for _, t := range u.tasks {
 		if !t.Started.IsZero() {
 			u.lost += max(0, c.Now.Sub(t.Started).Seconds())
@@ -169,6 +178,9 @@ func (c *choice) firstToGo(a, b *model.Task) int {
 // budget is how many tasks of a gang must stay by its disruption budget; 0: it has none.
 func budget(g *model.Gang) int32 {
 	keep := int32(0)
+	if len(g.Annotations) == 0 {
+		return 0
+	}
 	alive := g.Counts.Alive()
 	if n, ok := amount(g.Annotations[minAvailable], alive); ok {
 		keep = n

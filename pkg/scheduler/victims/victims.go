@@ -81,8 +81,8 @@ func Fits(w *model.World, tiers *framework.Tiers, r Request) bool {
 	defer w.Rollback(mark)
 	c.gather()
 	c.order()
-	for i := range c.units {
-		if c.take(&c.units[i]) && r.Enough() {
+	for _, u := range c.units {
+		if c.take(u) && r.Enough() {
 			return true
 		}
 	}
@@ -95,17 +95,18 @@ type choice struct {
 
 	world     *model.World
 	tiers     *framework.Tiers
-	units     []unit // in the order in which they leave
+	units     []*unit // in the order in which they leave
 	taken     []*unit
 	protected bool
 	budget    int
+	scratch   resource.Vector
 }
 
 // sweep lets candidates go, one after the other, until the gang can be placed.
 func (c *choice) sweep() bool {
 	skip, pause := 0, 1
-	for i := range c.units {
-		if !c.take(&c.units[i]) || !c.Enough() {
+	for _, u := range c.units {
+		if !c.take(u) || !c.Enough() {
 			continue
 		}
 		if c.Counts {
@@ -128,8 +129,8 @@ func (c *choice) sweepSmallest() bool {
 	if !slices.Contains(c.Rules, framework.Reclaiming) {
 		return false
 	}
-	slices.SortStableFunc(c.units, func(a, b unit) int {
-		return cmp.Or(cmp.Compare(a.rule, b.rule), a.size.Compare(b.size))
+	slices.SortFunc(c.units, func(a, b *unit) int {
+		return cmp.Or(cmp.Compare(a.rule, b.rule), a.size.Compare(b.size), cmp.Compare(a.number, b.number))
 	})
 	return c.sweep()
 }
