@@ -157,19 +157,21 @@ func (w *World) Leave(t *Task) {
 	w.touch(t.Gang)
 }
 
-// Stay takes back that a task was told to go: it could not be made to. It does
-// nothing when the task is going already.
-func (w *World) Stay(uid string) {
+// Stay takes back that a task was told to go: it could not be made to. It does nothing,
+// and returns nil, when the task is going already.
+func (w *World) Stay(uid string) *Task {
 	t := w.tasks[uid]
 	if t == nil || !t.Leaving {
-		return
+		return nil
 	}
 	t.Leaving = false
-	if t.Bucket == Releasing && !t.Deleting {
-		w.stands(t, standing(t), t.On)
-		w.touch(t.Gang)
-		w.Happened |= NodeRoom
+	if t.Bucket != Releasing || t.Deleting {
+		return nil
 	}
+	w.stands(t, standing(t), t.On)
+	w.touch(t.Gang)
+	w.Happened |= NodeRoom
+	return t
 }
 
 // standing is the bucket of a task that has a node and is not going.

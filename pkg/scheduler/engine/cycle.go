@@ -259,6 +259,9 @@ func (c *Cycle) moved(en *entry) {
 // refuseFor refuses a gang for want of room, and sets room aside when its time has
 // come; claims is what was set aside before.
 func (c *Cycle) refuseFor(en *entry, no refusal, claims []model.Claim) Turn {
+	if c.engine.mayTake(en.gang) {
+		no.wakes |= takeWakes
+	}
 	turn := c.refuse(en, no.why, no.wakes)
 	if !c.overtaking {
 		en.short = no.short

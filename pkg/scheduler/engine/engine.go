@@ -8,6 +8,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -41,8 +42,9 @@ type Engine struct {
 	phases   map[*model.Queue]map[model.Phase]int // gangs by queue and phase
 	claimed  map[*model.Gang]bool                 // those for which room is set aside
 	views    map[model.ClassID]*view
-	told     []string // queues since the last run
-	looks    uint64   // at views
+	unmoved  map[*model.Task]pace // those that could not be made to go, and when they are told again
+	told     []string             // queues since the last run
+	looks    uint64               // at views
 	// stale says that the numbers of some reasons may have changed; they are told anew at retellAt.
 	stale    bool
 	again    bool // another run would try somebody now
@@ -69,6 +71,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		alarms:   map[*entry]time.Time{},
 		phases:   map[*model.Queue]map[model.Phase]int{},
 		claimed:  map[*model.Gang]bool{},
+		unmoved:  map[*model.Task]pace{},
 		views:    map[model.ClassID]*view{},
 		objects:  objects{known: map[string]runtime.Object{}},
 	}, nil
@@ -81,6 +84,7 @@ func (e *Engine) Run(now time.Time) Report {
 	e.filterNewClasses()
 	e.renumber()
 	e.losePatience(now)
+	maps.DeleteFunc(e.unmoved, func(t *model.Task, _ pace) bool { return e.World.TaskOf(t.UID) != t })
 	e.recount()
 	e.total = e.World.ForQueues(e.total)
 	c.changed = e.takeChanged(now)

@@ -107,7 +107,9 @@ func (e *Engine) answer(ev Event) {
 	case BindFailed:
 		e.World.Unassume(ev.UID, ev.Node)
 	case EvictFailed:
-		e.World.Stay(ev.UID)
+		if t := e.World.Stay(ev.UID); t != nil {
+			e.unmoved[t] = e.unmoved[t].after(true, e.ran)
+		}
 	}
 }
 
@@ -183,5 +185,7 @@ type Report struct {
 	Decisions []Decision
 	Tried     int // gangs looked at
 	Placed    int // tasks given a node
+	Plans     int // gangs for which victims were looked for
+	Evicted   int // tasks told to go
 	Parked    int // gangs asleep after the run
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
-	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
@@ -131,6 +130,10 @@ type hold struct {
 	until   time.Time
 }
 
+// takeWakes is what could let a gang take from others who could not before: what queues
+// deserve and use, who runs, and who is protected.
+const takeWakes = model.QueueChanged | model.QueueRoom | model.TaskPlaced | model.ObjectChanged
+
 // goneAfter is how long a victim may take to go beyond the time it is given to end.
 const goneAfter = time.Minute
 
@@ -138,7 +141,11 @@ const goneAfter = time.Minute
 // that makes room for all it lacks. What they leave is set aside for it.
 func (c *Cycle) take(en *entry, no refusal) bool {
 	e, g := c.engine, en.gang
-	if c.overtaking || !e.mayTake(g) || c.Now.Before(en.plans.notBefore) || c.futile(g, no) {
+	if c.overtaking || !e.mayTake(g) || c.futile(g, no) {
+		return false
+	}
+	if c.Now.Before(en.plans.notBefore) {
+		e.alarms[en] = en.plans.notBefore
 		return false
 	}
 	switch no.why.Code {
@@ -146,6 +153,7 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 	default:
 		return false // room alone would not help
 	}
+	c.report.Plans++
 	out, claims := e.plan(g, c.Now)
 	if claims == nil {
 		en.plans.slower(c.Now)
@@ -158,13 +166,21 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 	en.plans = pace{}
 	en.hold = &hold{until: c.Now}
 	for _, v := range out.Victims {
-		why := e.account(g, v)
+		why := v.Why(c.World, e.tiers, g)
 		for _, t := range v.Tasks {
 			en.hold.expect(t, c.Now)
+			c.report.Evicted++
 			c.emit(Evict{UID: t.UID, Name: t.Name, Gang: v.Gang.Key, For: g.Key, Why: why})
 		}
 		for _, t := range v.Tasks {
 			c.World.Leave(t)
+		}
+	}
+	for _, claim := range claims { // those that go anyway are waited for as well
+		for _, t := range claim.Node.Tasks {
+			if t.Bucket == model.Releasing && !slices.Contains(en.hold.leaving, t) {
+				en.hold.expect(t, c.Now)
+			}
 		}
 	}
 	e.setAside(g, claims)
@@ -184,8 +200,8 @@ func (e *Engine) mayTake(g *model.Gang) bool {
 	return true
 }
 
-// plan looks for victims, and says where the gang would be placed when they are gone.
-// It leaves no trace.
+// plan looks for victims, and says where the gang would be placed when they are gone, and
+// those that are going anyway. It leaves no trace.
 func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Claim) {
 	w := e.World
 	defer w.Rollback(w.Mark())
@@ -193,7 +209,7 @@ func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Cl
 	need := e.bill(groups).Sum
 	affords := func() bool { return w.Quota.Fits(g.Queue.ID, need, e.total) }
 	r := victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Now: now,
+		Gang: g, Need: need, Rules: e.rules, Now: now, Stays: e.stays,
 		Counts: len(groups) == 1 && groups[0].kind == "" && !e.mixed(g), Ceiling: !affords(),
 		Enough: func() bool {
 			return affords() && !slices.ContainsFunc(groups, func(gr group) bool { return e.view(gr.class).room < int64(len(gr.tasks)) })
@@ -209,7 +225,7 @@ func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Cl
 	}
 	slices.SortStableFunc(r.Classes, func(a, b victims.Class) int { return cmp.Compare(b.N-b.Room, a.N-a.Room) })
 	out := victims.Choose(w, e.tiers, r)
-	if out.Victims == nil {
+	if !out.Enough {
 		return out, nil
 	}
 	mark := w.Mark()
@@ -228,11 +244,14 @@ func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Cl
 	return out, claims
 }
 
-// yields reports whether a gang that is refused by its queue or by votes could go ahead when
-// others give way.
+// stays reports whether a task could not be made to go, and is not asked again yet.
+func (e *Engine) stays(t *model.Task) bool { return e.ran.Before(e.unmoved[t].notBefore) }
+
+// couldTake reports whether a gang that is refused by its queue or by votes could go
+// ahead when others give way.
 func (e *Engine) couldTake(g *model.Gang, need resource.Vector, enough func() bool) bool {
 	return e.mayTake(g) && victims.Fits(e.World, e.tiers, victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Now: e.ran, Enough: enough,
+		Gang: g, Need: need, Rules: e.rules, Now: e.ran, Enough: enough, Stays: e.stays,
 	})
 }
 
@@ -252,7 +271,7 @@ func (h *hold) expect(t *model.Task, now time.Time) {
 func (h *hold) stillThere(w *model.World) int {
 	n := 0
 	for _, t := range h.leaving {
-		if w.TaskOf(t.UID) == t && t.Leaving && t.On != nil && t.Bucket == model.Releasing {
+		if w.TaskOf(t.UID) == t && t.On != nil && t.Bucket == model.Releasing {
 			n++
 		}
 	}
@@ -292,26 +311,6 @@ func (c *Cycle) awaitRoom(en *entry) Turn {
 	why := reason.Reason{Code: reason.MakingRoom, Need: int64(len(h.leaving)), Room: int64(len(h.leaving) - h.stillThere(c.World))}
 	c.engine.alarms[en] = h.until
 	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged)
-}
-
-// account says why the tasks of a victim have to go.
-func (e *Engine) account(by *model.Gang, v victims.Victim) reason.Reason {
-	why := reason.Reason{Code: reason.Preempted, Kind: "PodGroup", Object: by.Key, Value: by.Queue.Name, Need: int64(by.Priority), Have: int64(v.Gang.Priority)}
-	if v.Rule == framework.Preempting {
-		return why
-	}
-	why.Code, why.Role = reason.Reclaimed, v.Gang.Queue.Name
-	used, part := e.World.Quota.Used(v.Gang.Queue.ID), e.tiers.Deserved(v.Gang.Queue)
-	var asks resource.Vector
-	for _, t := range v.Tasks {
-		asks.Add(t.Class.Req, 1)
-	}
-	for _, d := range asks.Dims() {
-		if name := e.World.Resources.Name(d); used.At(d) > part.At(d) && name != resource.Pods {
-			why.Short = append(why.Short, framework.Shortage(name, name, asks.At(d), used.At(d), part.At(d)))
-		}
-	}
-	return why
 }
 
 // lack is what gangs have in common for which the same victims would do.

@@ -172,7 +172,6 @@ func (f *full) lawful(victims []place) bool {
 	if !ok {
 		return false
 	}
-	me := f.gangs[f.taker()]
 	var own int64
 	taken, most := make([]int64, len(f.queues)), make([]int64, len(f.queues))
 	for _, u := range units {
@@ -185,7 +184,7 @@ func (f *full) lawful(victims []place) bool {
 		switch {
 		case f.protected[i]:
 			return false
-		case q == me.queue:
+		case q == f.gangs[f.taker()].queue:
 			if !f.preempts || f.priority[i] >= f.priority[f.taker()] {
 				return false
 			}
@@ -197,6 +196,13 @@ func (f *full) lawful(victims []place) bool {
 			most[q] = max(most[q], gpus)
 		}
 	}
+	return f.deserved(own, taken, most)
+}
+
+// deserved says whether queues may give so much, the most at once last, to the taker, whose
+// own queue gives as well.
+func (f *full) deserved(own int64, taken, most []int64) bool {
+	me := f.gangs[f.taker()]
 	var need int64
 	for _, task := range me.tasks {
 		need += task.ask[0]

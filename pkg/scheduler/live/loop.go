@@ -66,6 +66,10 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		snapshot.Cycles++
 		snapshot.Tried += int64(report.Tried)
 		snapshot.Placed += int64(report.Placed)
+		snapshot.Plans += int64(report.Plans)
+		if report.Plans > 0 {
+			snapshot.Victims = report.Evicted
+		}
 		snapshot.CycleSeconds += time.Since(begin).Seconds()
 		s.publish(snapshot)
 		if pending != nil {

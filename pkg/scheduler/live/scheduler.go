@@ -90,6 +90,8 @@ type Snapshot struct {
 	CycleSeconds float64 // in all
 	Tried        int64   // gangs looked at, in all
 	Placed       int64   // tasks given a node, in all
+	Plans        int64   // times that victims were looked for
+	Victims      int     // tasks told to go when that was last done
 	Binds        int64   // bindings the API server took
 	BindErrors   int64   // bindings it refused
 	Evictions    int64   // pods that were told to go

@@ -43,6 +43,8 @@ func event(t tagged) (engine.Event, error) {
 		return read[engine.BindRefused](t)
 	case "BindFailed":
 		return read[engine.BindFailed](t)
+	case "EvictFailed":
+		return read[engine.EvictFailed](t)
 	case "ObjectSet":
 		return readObject(t)
 	default:
@@ -59,7 +61,7 @@ func read[E engine.Event](t tagged) (engine.Event, error) {
 }
 
 // cut returns an event with no more of pods and nodes than decisions depend on:
-// no environment, commands or annotations, which may hold secrets.
+// no environment, commands or annotations of others, which may hold secrets.
 func cut(ev engine.Event) engine.Event {
 	switch ev := ev.(type) {
 	case engine.NodeSet:
@@ -89,6 +91,7 @@ func cutPod(p *corev1.Pod, related bool) *corev1.Pod {
 		CreationTimestamp: p.CreationTimestamp,
 	}}
 	out.Spec.NodeName, out.Spec.Priority = p.Spec.NodeName, p.Spec.Priority
+	keepForVictims(out, p)
 	if !related {
 		return out
 	}
@@ -104,4 +107,24 @@ func cutPod(p *corev1.Pod, related bool) *corev1.Pod {
 		})
 	}
 	return out
+}
+
+// keepForVictims copies what decides whether a pod may be a victim and how long it takes to go.
+func keepForVictims(out, p *corev1.Pod) {
+	//muster:anyorder a copy
+	for key, value := range p.Annotations {
+		if strings.HasPrefix(key, "volcano.sh/") {
+			if out.Annotations == nil {
+				out.Annotations = map[string]string{}
+			}
+			out.Annotations[key] = value
+		}
+	}
+	out.Spec.PriorityClassName, out.Spec.PreemptionPolicy = p.Spec.PriorityClassName, p.Spec.PreemptionPolicy
+	out.Spec.TerminationGracePeriodSeconds = p.Spec.TerminationGracePeriodSeconds
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled || c.Type == corev1.PodReady {
+			out.Status.Conditions = append(out.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
+		}
+	}
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/preempt"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/reclaim"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
@@ -22,6 +24,8 @@ import (
 
 func parse(text string) (engine.Config, error) {
 	config := conf.Default()
+	config.Actions = append(config.Actions, preempt.New(), reclaim.New())
+	config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: "cdp"}})
 	if text != "" {
 		config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: text}})
 	}
@@ -43,11 +47,15 @@ func draw(t *rapid.T) engine.Event {
 	case 3, 4:
 		return engine.GangSet{Gang: model.GangSpec{
 			Key: fmt.Sprintf("ml/g%d", i), UID: "u", Queue: "q", Min: rapid.Int32Range(0, 4).Draw(t, "min"), Created: time.Unix(100, 5).UTC(),
-			RoleMin: []model.RoleMin{{Role: "worker", Min: 1}}, Annotations: map[string]string{"volcano.sh/preemptable": "false"},
+			RoleMin: []model.RoleMin{{Role: "worker", Min: 1}}, Priority: rapid.Int32Range(0, 2).Draw(t, "priority"),
+			Annotations: map[string]string{"volcano.sh/preemptable": rapid.SampledFrom([]string{"", "true", "false"}).Draw(t, "preemptable")},
 		}}
 	case 5:
 		return engine.TaskGone{UID: uid}
 	case 6:
+		if rapid.Bool().Draw(t, "evict") {
+			return engine.EvictFailed{UID: uid, Why: "denied"}
+		}
 		return engine.BindFailed{UID: uid, Node: fmt.Sprintf("n%d", k)}
 	case 7:
 		return engine.ObjectSet{
@@ -56,9 +64,17 @@ func draw(t *rapid.T) engine.Event {
 		}
 	default:
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: uid, Namespace: "ml", Labels: map[string]string{"app": "x"}}}
+		pod.Spec.TerminationGracePeriodSeconds = new(rapid.Int64Range(1, 90).Draw(t, "grace"))
+		if rapid.IntRange(0, 3).Draw(t, "cools") == 0 {
+			pod.Annotations = map[string]string{"volcano.sh/cooldown-time": "10m", "token": "secret"}
+		}
+		node := ""
+		if rapid.Bool().Draw(t, "bound") {
+			node = fmt.Sprintf("n%d", k)
+		}
 		pod.Spec.Containers = []corev1.Container{{Name: "c", Env: []corev1.EnvVar{{Name: "TOKEN", Value: "secret"}}}}
 		return engine.TaskSet{Task: model.TaskSpec{
-			UID: uid, Name: uid, Gang: fmt.Sprintf("ml/g%d", i), Role: "worker", Ours: true, Pod: pod,
+			UID: uid, Name: uid, Gang: fmt.Sprintf("ml/g%d", i), Role: "worker", Ours: true, Pod: pod, Node: node, Started: time.Unix(900, 0).UTC(),
 			Shape: model.Shape{Key: "k", Requests: gpus(2), Tolerations: []corev1.Toleration{{Key: "a"}}},
 		}}
 	}

@@ -156,7 +156,10 @@ func (c *choice) protects(t *model.Task) bool {
 	if t.Pod != nil && (says(t.Pod.Annotations, preemptable, "false") || says(t.Pod.Labels, preemptable, "false")) {
 		return true
 	}
-	_, ok := c.tiers.Protected(t, c.Now)
+	ok := c.Stays(t)
+	if !ok {
+		_, ok = c.tiers.Protected(t, c.Now)
+	}
 	c.protected = c.protected || ok
 	return ok
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
@@ -24,6 +25,8 @@ type Request struct {
 	Classes []Class         // of its tasks that have no place, those that lack most room first
 	Rules   []framework.Rule
 	Now     time.Time
+	// Stays says that a task can't be made to go now.
+	Stays func(*model.Task) bool
 	// Enough counts: false when it can't be placed in the world as it stands.
 	Enough func() bool
 	// Places tries, and leaves no trace.
@@ -48,16 +51,43 @@ type Victim struct {
 	Whole bool // it gives all it has
 }
 
+// Why says why the tasks of a victim have to go.
+func (v Victim) Why(w *model.World, tiers *framework.Tiers, by *model.Gang) reason.Reason {
+	why := reason.Reason{Code: reason.Preempted, Kind: "PodGroup", Object: by.Key, Value: by.Queue.Name, Need: int64(by.Priority), Have: int64(v.Gang.Priority)}
+	if v.Rule == framework.Preempting {
+		return why
+	}
+	why.Code, why.Role = reason.Reclaimed, v.Gang.Queue.Name
+	used, part := w.Quota.Used(v.Gang.Queue.ID), tiers.Deserved(v.Gang.Queue)
+	var asks resource.Vector
+	for _, t := range v.Tasks {
+		asks.Add(t.Class.Req, 1)
+	}
+	for _, d := range asks.Dims() {
+		if name := w.Resources.Name(d); used.At(d) > part.At(d) && name != resource.Pods {
+			why.Short = append(why.Short, framework.Shortage(name, name, asks.At(d), used.At(d), part.At(d)))
+		}
+	}
+	return why
+}
+
 // Outcome is what came of a choice.
 type Outcome struct {
-	Victims []Victim // nil: whoever is let go, there is not room enough
+	// Enough says that there is room enough when the victims are gone, if there are any,
+	// and those that are going anyway.
+	Enough  bool
+	Victims []Victim
 	// Protected says that some were left out that may be candidates another time.
 	Protected bool
 }
 
-// Choose finds the victims for a request. They have left the world then; when there
-// are none it is as it was.
+// Choose finds the victims for a request. They have left the world then, and so have those
+// that are going anyway.
 func Choose(w *model.World, tiers *framework.Tiers, r Request) Outcome {
+	without(w)
+	if r.Enough() && (r.Counts || r.Places()) {
+		return Outcome{Enough: true}
+	}
 	c := &choice{world: w, tiers: tiers, Request: r}
 	c.gather()
 	c.order()
@@ -65,12 +95,26 @@ func Choose(w *model.World, tiers *framework.Tiers, r Request) Outcome {
 	for _, found := range []func() bool{c.sweep, c.sweepSmallest, c.search} {
 		if found() {
 			c.spare()
-			return Outcome{Victims: c.victims()}
+			return Outcome{Enough: true, Victims: c.victims()}
 		}
 		w.Rollback(mark)
 		c.reset()
 	}
 	return Outcome{Protected: c.protected}
+}
+
+// without takes those away that are going.
+func without(w *model.World) {
+	for g := range w.Gangs() {
+		if g.Counts.Releasing == 0 {
+			continue
+		}
+		for _, t := range g.Tasks {
+			if t.Bucket == model.Releasing && t.On != nil {
+				w.Evict(t)
+			}
+		}
+	}
 }
 
 // Fits reports whether letting candidates go makes a condition true that needs no place on
