@@ -143,7 +143,7 @@ func (c *Cycle) placeWhole(en *entry, mark model.Mark) Turn {
 		e.World.Rollback(mark)
 		return c.wait(en, no, claims)
 	}
-	en.hold = nil
+	c.redeem(en)
 	if claims != nil {
 		c.World.Happened |= model.NodeRoom | model.QueueRoom
 	}

@@ -187,5 +187,8 @@ type Report struct {
 	Placed    int // tasks given a node
 	Plans     int // gangs for which victims were looked for
 	Evicted   int // tasks told to go
-	Parked    int // gangs asleep after the run
+	// Idle is how long room that was made for the gangs placed in this run lay idle: the
+	// amount times seconds, by resource.
+	Idle   map[string]float64
+	Parked int // gangs asleep after the run
 }

@@ -123,11 +123,17 @@ func (e *Engine) setAside(g *model.Gang, claims []model.Claim) {
 	}
 }
 
-// hold is room that is being made for a gang: who was told to go, and until when that
-// is waited for.
+// hold is room that is being made for a gang: who goes, and until when that is waited for.
 type hold struct {
-	leaving []*model.Task
+	leaving []leaver
 	until   time.Time
+}
+
+// leaver is a task that goes, what it was charged, and when it was seen to be gone.
+type leaver struct {
+	task *model.Task
+	req  resource.Vector
+	gone time.Time
 }
 
 // takeWakes is what could let a gang take from others who could not before: what queues
@@ -178,7 +184,7 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 	}
 	for _, claim := range claims { // those that go anyway are waited for as well
 		for _, t := range claim.Node.Tasks {
-			if t.Bucket == model.Releasing && !slices.Contains(en.hold.leaving, t) {
+			if t.Bucket == model.Releasing && !slices.ContainsFunc(en.hold.leaving, func(l leaver) bool { return l.task == t }) {
 				en.hold.expect(t, c.Now)
 			}
 		}
@@ -261,28 +267,45 @@ func (h *hold) expect(t *model.Task, now time.Time) {
 	if t.Pod != nil && t.Pod.Spec.TerminationGracePeriodSeconds != nil {
 		grace = time.Duration(*t.Pod.Spec.TerminationGracePeriodSeconds) * time.Second
 	}
-	h.leaving = append(h.leaving, t)
+	h.leaving = append(h.leaving, leaver{task: t, req: t.Class.Req})
 	if until := now.Add(grace + goneAfter); until.After(h.until) {
 		h.until = until
 	}
 }
 
-// stillThere counts those that have not gone yet.
-func (h *hold) stillThere(w *model.World) int {
-	n := 0
-	for _, t := range h.leaving {
-		if w.TaskOf(t.UID) == t && t.On != nil && t.Bucket == model.Releasing {
-			n++
+// look notes who has gone by now, and returns how many have not.
+func (h *hold) look(w *model.World, now time.Time) (there int) {
+	for i := range h.leaving {
+		l := &h.leaving[i]
+		switch {
+		case w.TaskOf(l.task.UID) == l.task && l.task.On != nil && l.task.Bucket == model.Releasing:
+			there++
+		case l.gone.IsZero():
+			l.gone = now
 		}
 	}
-	return n
+	return there
+}
+
+// idle is for how many seconds each resource that was given up has been of no use to anybody.
+func (h *hold) idle(now time.Time) map[int]float64 {
+	idle := map[int]float64{}
+	for _, l := range h.leaving {
+		if l.gone.IsZero() {
+			continue
+		}
+		for d, n := range l.req {
+			idle[d] += float64(n) * now.Sub(l.gone).Seconds()
+		}
+	}
+	return idle
 }
 
 // coming reports whether the room that is being made for a gang will do for what it
 // lacks, as far as that can be said now. What is set aside for it was given back.
 func (e *Engine) coming(en *entry, claims []model.Claim, groups []group, now time.Time) bool {
 	h := en.hold
-	if h == nil || !now.Before(h.until) || !stands(claims, groups) || h.stillThere(e.World) == 0 {
+	if h == nil || h.look(e.World, now) == 0 || !now.Before(h.until) || !stands(claims, groups) {
 		return false
 	}
 	room := map[*model.Node]resource.Vector{}
@@ -308,7 +331,7 @@ func (e *Engine) coming(en *entry, claims []model.Claim, groups []group, now tim
 // awaitRoom tells a gang that room is being made for it.
 func (c *Cycle) awaitRoom(en *entry) Turn {
 	h := en.hold
-	why := reason.Reason{Code: reason.MakingRoom, Need: int64(len(h.leaving)), Room: int64(len(h.leaving) - h.stillThere(c.World))}
+	why := reason.Reason{Code: reason.MakingRoom, Need: int64(len(h.leaving)), Room: int64(len(h.leaving) - h.look(c.World, c.Now))}
 	c.engine.alarms[en] = h.until
 	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged)
 }
@@ -336,4 +359,20 @@ func (c *Cycle) futile(g *model.Gang, no refusal) bool {
 	p := lackOf(g, no)
 	epoch, tried := c.noPlans[p]
 	return p.queue != nil && tried && epoch == c.World.Epoch
+}
+
+// redeem ends the hold of a gang that is placed, and accounts for what lay idle meanwhile.
+func (c *Cycle) redeem(en *entry) {
+	if en.hold == nil {
+		return
+	}
+	en.hold.look(c.World, c.Now)
+	if c.report.Idle == nil {
+		c.report.Idle = map[string]float64{}
+	}
+	//muster:anyorder sums
+	for d, seconds := range en.hold.idle(c.Now) {
+		c.report.Idle[c.World.Resources.Name(d)] += seconds
+	}
+	en.hold = nil
 }

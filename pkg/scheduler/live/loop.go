@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -66,10 +67,7 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		snapshot.Cycles++
 		snapshot.Tried += int64(report.Tried)
 		snapshot.Placed += int64(report.Placed)
-		snapshot.Plans += int64(report.Plans)
-		if report.Plans > 0 {
-			snapshot.Victims = report.Evicted
-		}
+		snapshot.planned(report)
 		snapshot.CycleSeconds += time.Since(begin).Seconds()
 		s.publish(snapshot)
 		if pending != nil {
@@ -80,6 +78,25 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 			timer.Reset(max(next.Sub(now)-time.Since(begin), 0))
 		}
 	}
+}
+
+// planned adds what a run did about victims.
+func (s *Snapshot) planned(r engine.Report) {
+	s.Plans += int64(r.Plans)
+	if r.Plans > 0 {
+		s.Victims = r.Evicted
+	}
+	if len(r.Idle) == 0 {
+		return
+	}
+	idle := maps.Clone(s.Idle) // who scrapes may read the one before
+	if idle == nil {
+		idle = map[string]float64{}
+	}
+	for name, seconds := range r.Idle {
+		idle[name] += seconds
+	}
+	s.Idle = idle
 }
 
 // later is the engine's time, some time after now. It follows the clock forwards.

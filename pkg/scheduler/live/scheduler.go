@@ -92,11 +92,14 @@ type Snapshot struct {
 	Placed       int64   // tasks given a node, in all
 	Plans        int64   // times that victims were looked for
 	Victims      int     // tasks told to go when that was last done
-	Binds        int64   // bindings the API server took
-	BindErrors   int64   // bindings it refused
-	Evictions    int64   // pods that were told to go
-	EvictErrors  int64   // evictions that were given up
-	Waiting      int     // gangs with a reason to wait
+	// Idle is how long room that was made for gangs lay idle until they were placed: amounts
+	// times seconds, by resource.
+	Idle        map[string]float64
+	Binds       int64 // bindings the API server took
+	BindErrors  int64 // bindings it refused
+	Evictions   int64 // pods that were told to go
+	EvictErrors int64 // evictions that were given up
+	Waiting     int   // gangs with a reason to wait
 	// ConfigReloads and ConfigErrors are how often another configuration was
 	// taken or refused since the start; ConfigInvalid: the last was refused.
 	ConfigReloads, ConfigErrors int64

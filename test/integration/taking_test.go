@@ -1,0 +1,211 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/test/cluster"
+)
+
+// confTakes lets gangs take from others.
+const confTakes = `actions: "enqueue, allocate, preempt, reclaim, backfill"
+tiers:
+- plugins: [{name: priority}, {name: gang}, {name: conformance}, {name: pdb}]
+- plugins: [{name: predicates}, {name: capacity}, {name: nodeorder}, {name: binpack}]
+`
+
+// newTaking is a world in which gangs may take from others.
+func newTaking(t *testing.T, nodes int) *world {
+	t.Helper()
+	w := newWorld(t, cluster.Config{Nodes: nodes})
+	path := filepath.Join(t.TempDir(), "volcano-scheduler.conf")
+	replace(t, path, confTakes)
+	w.restart(t, "--scheduler-conf="+path)
+	return w
+}
+
+// pods makes so many pods of a gang, of one GPU each.
+func (w *world) pods(t *testing.T, namespace, gang string, count int) {
+	t.Helper()
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(16)
+	for i := range count {
+		group.Go(func() error { return w.Create(ctx, member(namespace, gang, i, 1)) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// allBound waits until a gang has so many pods with a node.
+func (w *world) allBound(t *testing.T, namespace, gang string, want int) {
+	t.Helper()
+	eventually(t, func(ctx context.Context) error {
+		if n, err := w.bound(ctx, namespace, gang); err != nil || n != want {
+			return fmt.Errorf("%s: %d of %d pods are bound (%w)", gang, n, want, err)
+		}
+		return nil
+	})
+}
+
+func gpuList(n int64) corev1.ResourceList {
+	return corev1.ResourceList{"nvidia.com/gpu": *resource.NewQuantity(n, resource.DecimalSI)}
+}
+
+// TestAnOwnerReclaimsFiveHundredGPUsInOnePlan lets five queues borrow 100 GPUs each beyond
+// what they are guaranteed, and the owner of those ask for all of them at once.
+func TestAnOwnerReclaimsFiveHundredGPUsInOnePlan(t *testing.T) {
+	w := newTaking(t, 65)
+	ns := w.Namespace(t)
+	w.queue(t, "owner", schedulingv1beta1.QueueSpec{Deserved: gpuList(500)})
+	for i := range 5 {
+		queue := fmt.Sprintf("borrower-%d", i)
+		w.queue(t, queue, schedulingv1beta1.QueueSpec{Guarantee: schedulingv1beta1.Guarantee{Resource: gpuList(4)}})
+		w.podGroup(t, ns, "kept-"+queue, 4, queue)
+		w.podGroup(t, ns, "lent-"+queue, 100, queue)
+		w.pods(t, ns, "kept-"+queue, 4)
+		w.pods(t, ns, "lent-"+queue, 100)
+	}
+	for i := range 5 {
+		w.allBound(t, ns, fmt.Sprintf("kept-borrower-%d", i), 4)
+		w.allBound(t, ns, fmt.Sprintf("lent-borrower-%d", i), 100)
+	}
+	w.podGroup(t, ns, "mine", 500, "owner")
+	w.pods(t, ns, "mine", 500)
+	w.allBound(t, ns, "mine", 500)
+	for i := range 5 {
+		w.allBound(t, ns, fmt.Sprintf("kept-borrower-%d", i), 4)
+		w.allBound(t, ns, fmt.Sprintf("lent-borrower-%d", i), 0)
+	}
+	if err := w.counts(t.Context(), "volcano_pod_preemption_victims 500", "volcano_evictions_total 500"); err != nil {
+		t.Error(err)
+	}
+	t.Logf("GPUs lay idle for %v GPU-seconds", w.metric(t, "volcano_preemption_idle_seconds_total", `resource="nvidia.com/gpu"`))
+	events, err := w.core.CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=Reclaimed"})
+	if err != nil || len(events.Items) == 0 {
+		t.Fatalf("nobody says why pods had to go (%v)", err)
+	}
+	for _, want := range []string{"PodGroup " + ns + "/mine", `queue "owner"`, `queue "borrower-`, "nvidia.com/gpu"} {
+		if !strings.Contains(events.Items[0].Message, want) {
+			t.Errorf("%q does not say %q", events.Items[0].Message, want)
+		}
+	}
+}
+
+// disrupted gathers the pods whose DisruptionTarget condition names who needs their room.
+func (w *world) disrupted(t *testing.T, namespace, by string) func() int {
+	t.Helper()
+	seen, err := w.core.CoreV1().Pods(namespace).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(seen.Stop)
+	var mu sync.Mutex
+	names := map[string]bool{}
+	go func() {
+		for ev := range seen.ResultChan() {
+			p, ok := ev.Object.(*corev1.Pod)
+			if !ok {
+				continue
+			}
+			for _, c := range p.Status.Conditions {
+				if c.Type == corev1.DisruptionTarget && c.Reason == corev1.PodReasonPreemptionByScheduler && strings.Contains(c.Message, by) {
+					mu.Lock()
+					names[p.Name] = true
+					mu.Unlock()
+				}
+			}
+		}
+	}()
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(names)
+	}
+}
+
+// TestAHigherPriorityPreemptsAWholeGangThatNoBudgetProtects fills the cluster with two
+// gangs, of which one may not be disrupted.
+func TestAHigherPriorityPreemptsAWholeGangThatNoBudgetProtects(t *testing.T) {
+	w := newTaking(t, 2)
+	ns := w.Namespace(t)
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "taking-high"}, Value: 1000}
+	if err := w.Create(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Delete(context.WithoutCancel(t.Context()), class) })
+	for _, gang := range []string{"safe", "victim"} {
+		w.podGroup(t, ns, gang, 8, "default")
+		for i := range 8 {
+			p := member(ns, gang, i, 1)
+			p.Labels = map[string]string{"gang": gang}
+			p.Finalizers = []string{"example.com/slow"} // so that what is said of it can be read
+			if err := w.Create(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.allBound(t, ns, gang, 8)
+	}
+	t.Cleanup(func() { w.unfinalize(t, ns) })
+	none := intstr.FromInt32(0)
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "safe"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"gang": "safe"}}},
+	}
+	if _, err := w.core.PolicyV1().PodDisruptionBudgets(ns).Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	named := w.disrupted(t, ns, "PodGroup "+ns+"/high")
+	pg := &schedulingv1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "high"},
+		Spec:       schedulingv1beta1.PodGroupSpec{MinMember: 4, Queue: "default", PriorityClassName: class.Name},
+	}
+	if err := w.Create(t.Context(), pg); err != nil {
+		t.Fatal(err)
+	}
+	w.pods(t, ns, "high", 4)
+	eventually(t, func(context.Context) error {
+		if n := named(); n != 8 {
+			return fmt.Errorf("%d of 8 pods say who needs their room", n)
+		}
+		return nil
+	})
+	w.waitsFor(t, ns, "high", "MakingRoom")
+	w.single(t, ns, "late", "default", 1)
+	w.waitsFor(t, ns, "late", "MakingRoom") // what high does not need of it
+	w.unfinalize(t, ns)
+	w.allBound(t, ns, "high", 4)
+	w.allBound(t, ns, "safe", 8)
+	w.allBound(t, ns, "late", 1)
+}
+
+// unfinalize lets all pods of a namespace that are being deleted go.
+func (w *world) unfinalize(t *testing.T, namespace string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	pods, err := w.core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range pods.Items {
+		if p := &pods.Items[i]; len(p.Finalizers) > 0 && (p.DeletionTimestamp != nil || t.Context().Err() != nil) {
+			if err := w.Patch(ctx, p, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))); client.IgnoreNotFound(err) != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
