@@ -9,6 +9,9 @@ type Transfer struct {
 	Need  resource.Vector
 	From  ID
 	Takes resource.Vector
+	// Spare is what From, or a queue above it, and those below could give before they give
+	// this; nil: nothing.
+	Spare func(ID) resource.Vector
 }
 
 // MayReclaim reports whether a transfer gives a queue no more than its part, of a queue
@@ -17,7 +20,7 @@ type Transfer struct {
 //   - on the side that takes, every level has its part of what is needed at most, once
 //     it has that; of the lowest ones, waived levels need not;
 //   - on the side that gives, every level has more than its part of something that is
-//     needed and given, and keeps its guarantee.
+//     needed and given, even without what it could give before, and keeps its guarantee.
 //
 // Only resources count that the taker's part names; of those a giver's part does not
 // name it has no part. So what was taken can't be taken back by the same rule: who took
@@ -71,6 +74,10 @@ func (s Standing) within(id ID, need resource.Vector) bool {
 // of the taker names, and keeps its guarantee.
 func (s Standing) spares(id ID, taker Limit, t Transfer) bool {
 	part, used, guarantee := s.Part(id), s.Tree.Used(id), s.Tree.Terms(id).Guarantee
+	var spare resource.Vector
+	if t.Spare != nil {
+		spare = t.Spare(id)
+	}
 	above := false
 	for d, n := range t.Takes {
 		if n <= 0 {
@@ -79,7 +86,7 @@ func (s Standing) spares(id ID, taker Limit, t Transfer) bool {
 		if g := guarantee.At(d); g > 0 && used.At(d)-n < g {
 			return false
 		}
-		if taker.Has(d) && t.Need.At(d) > 0 && used.At(d) > part.Amount.At(d) {
+		if taker.Has(d) && t.Need.At(d) > 0 && used.At(d)-spare.At(d) > part.Amount.At(d) {
 			above = true
 		}
 	}

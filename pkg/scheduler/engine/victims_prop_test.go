@@ -173,14 +173,10 @@ func (f *full) lawful(victims []place) bool {
 		return false
 	}
 	var own int64
-	taken, most := make([]int64, len(f.queues)), make([]int64, len(f.queues))
+	gives := make([][][]place, len(f.queues))
 	for _, u := range units {
 		i := u[0].gang
 		q := f.gangs[i].queue
-		var gpus int64
-		for _, v := range u {
-			gpus += f.gangs[i].tasks[v.task].ask[0]
-		}
 		switch {
 		case f.protected[i]:
 			return false
@@ -188,37 +184,88 @@ func (f *full) lawful(victims []place) bool {
 			if !f.preempts || f.priority[i] >= f.priority[f.taker()] {
 				return false
 			}
-			own += gpus
-		case !f.reclaims || f.kept[q] || gpus == 0:
+			own += f.gpus(u)
+		case !f.reclaims || f.kept[q] || f.gpus(u) == 0:
 			return false
 		default:
-			taken[q] += gpus
-			most[q] = max(most[q], gpus)
+			gives[q] = append(gives[q], u)
 		}
 	}
-	return f.deserved(own, taken, most)
-}
-
-// deserved says whether queues may give so much, the most at once last, to the taker, whose
-// own queue gives as well.
-func (f *full) deserved(own int64, taken, most []int64) bool {
 	me := f.gangs[f.taker()]
 	var need int64
 	for _, task := range me.tasks {
 		need += task.ask[0]
 	}
-	for q := range taken {
-		switch {
-		case taken[q] == 0:
-		case need == 0 || f.queues[me.queue].used-own+need > f.deserves[me.queue]:
-			return false
-		case f.queues[q].used-(taken[q]-most[q]) <= f.deserves[q]: // the last one leaves when it still has more than it deserves
-			return false
-		case f.queues[q].guarantee > 0 && f.queues[q].used-taken[q] < f.queues[q].guarantee:
+	for q := range gives {
+		if len(gives[q]) > 0 && (need == 0 || f.queues[me.queue].used-own+need > f.deserves[me.queue] || !f.gives(q, gives[q])) {
 			return false
 		}
 	}
 	return true
+}
+
+func (f *full) gpus(tasks []place) (sum int64) {
+	for _, v := range tasks {
+		sum += f.gangs[v.gang].tasks[v.task].ask[0]
+	}
+	return sum
+}
+
+// beyond is how many GPUs the tasks of a gang have that it can do without, the last first.
+func (f *full) beyond(i int) (sum int64) {
+	g := f.gangs[i]
+	if f.protected[i] {
+		return 0
+	}
+	first := g.min
+	if len(g.tasks) < g.min {
+		first = 0
+	}
+	for _, task := range g.tasks[first:] {
+		sum += task.ask[0]
+	}
+	return sum
+}
+
+// gives says whether a queue may give units to another: each while it has more than it
+// deserves, a whole gang while it has that without all that gangs have beyond their minimum.
+func (f *full) gives(q int, units [][]place) bool {
+	used, spare := f.queues[q].used, map[int]int64{}
+	for i := range f.gangs[:f.taker()] {
+		if f.gangs[i].queue == q {
+			spare[i] = f.beyond(i)
+		}
+	}
+	var singles, wholes [][]place
+	for _, u := range units {
+		if g := f.gangs[u[0].gang]; g.min > 0 && len(g.tasks) >= g.min && len(u) == len(g.tasks) {
+			wholes = append(wholes, u)
+		} else {
+			singles = append(singles, u)
+		}
+	}
+	slices.SortFunc(singles, func(a, b []place) int { return int(f.gpus(a) - f.gpus(b)) })
+	for _, u := range singles {
+		if used <= f.deserves[q] {
+			return false
+		}
+		used -= f.gpus(u)
+		spare[u[0].gang] = max(0, spare[u[0].gang]-f.gpus(u))
+	}
+	core := func(u []place) int64 { return f.gpus(u) - f.beyond(u[0].gang) }
+	slices.SortFunc(wholes, func(a, b []place) int { return int(core(a) - core(b)) })
+	for _, u := range wholes {
+		left := used
+		for _, n := range spare {
+			left -= n
+		}
+		if left <= f.deserves[q] {
+			return false
+		}
+		used -= f.gpus(u)
+		spare[u[0].gang] = 0
+	}
+	return f.queues[q].guarantee == 0 || used >= f.queues[q].guarantee
 }
 
 // helps says whether the taker could run without the victims.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
@@ -33,6 +34,9 @@ type Taking struct {
 	Need  resource.Vector // what By would be charged
 	From  *model.Gang
 	Takes resource.Vector // what From would no longer be charged
+	// Spare is what a queue and those below it use beyond the minimums of their gangs, when
+	// this would break one: they would give that before. Nil: this breaks none.
+	Spare func(quota.ID) resource.Vector
 }
 
 // VotesOnPreempting votes on takings within a queue.

@@ -3,8 +3,6 @@ package victims
 import (
 	"math/bits"
 	"slices"
-
-	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // spare returns each unit that can be spared, the last one that left first, so that
@@ -32,7 +30,6 @@ func (c *choice) halve(lo, hi int) {
 
 // spares returns the units from lo to hi, and lets them go again when that is too much.
 func (c *choice) spares(lo, hi int) bool {
-	mark := c.world.Mark()
 	var back []*unit
 	for i := hi - 1; i >= lo; i-- {
 		u := c.taken[i]
@@ -47,7 +44,9 @@ func (c *choice) spares(lo, hi int) bool {
 		}
 		return true
 	}
-	c.world.Rollback(mark)
+	for _, u := range slices.Backward(back) {
+		c.again(u)
+	}
 	return false
 }
 
@@ -64,8 +63,6 @@ func (c *choice) stillLawful(back []*unit) bool {
 	if len(c.Rules) == 1 {
 		return true
 	}
-	mark := c.world.Mark()
-	defer c.world.Rollback(mark)
 	var away []*unit
 	for _, u := range c.taken {
 		if len(u.gone) > 0 && !slices.Contains(back, u) {
@@ -75,13 +72,12 @@ func (c *choice) stillLawful(back []*unit) bool {
 	for _, u := range slices.Backward(away) {
 		c.give(u)
 	}
+	lawful := true
 	for _, u := range away {
-		if !c.tiers.MayTake(u.rule, framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: charged(u)}) {
-			return false
-		}
+		lawful = lawful && c.mayTake(u, charged(u))
 		c.again(u)
 	}
-	return true
+	return lawful
 }
 
 // mostSearched is of how many units all sets are looked at, when letting go of them in
@@ -106,9 +102,7 @@ func (c *choice) search() bool {
 			if bits.OnesCount(set) == size && c.leave(set) && c.Enough() && (c.Counts || c.Places()) {
 				return true
 			}
-			for len(c.taken) > 0 {
-				c.undo()
-			}
+			c.reset()
 		}
 	}
 	return false

@@ -27,6 +27,8 @@ type unit struct {
 	whole bool
 	gone  []*model.Task // those that left with it; others were gone before
 
+	spared resource.Vector // of its gang's surplus, what left with it
+
 	keep   int32 // so many tasks of its gang must stay
 	broken bool  // its gang has not its minimum anyway
 	again  bool  // its tasks are units by themselves as well

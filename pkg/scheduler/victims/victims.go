@@ -90,6 +90,7 @@ func Choose(w *model.World, tiers *framework.Tiers, r Request) Outcome {
 	}
 	c := &choice{world: w, tiers: tiers, Request: r}
 	c.gather()
+	c.measure()
 	c.order()
 	mark := w.Mark()
 	for _, found := range []func() bool{c.sweep, c.sweepSmallest, c.search} {
@@ -97,8 +98,8 @@ func Choose(w *model.World, tiers *framework.Tiers, r Request) Outcome {
 			c.spare()
 			return Outcome{Enough: true, Victims: c.victims()}
 		}
-		w.Rollback(mark)
 		c.reset()
+		w.Rollback(mark) // leaves no more to take back than was there
 	}
 	return Outcome{Protected: c.protected}
 }
@@ -124,6 +125,7 @@ func Fits(w *model.World, tiers *framework.Tiers, r Request) bool {
 	mark := w.Mark()
 	defer w.Rollback(mark)
 	c.gather()
+	c.measure()
 	c.order()
 	for _, u := range c.units {
 		if c.take(u) && r.Enough() {
@@ -143,6 +145,7 @@ type choice struct {
 	taken     []*unit
 	protected bool
 	budget    int
+	surplus   surplus
 	scratch   resource.Vector
 }
 
@@ -195,10 +198,12 @@ func (c *choice) take(u *unit) bool {
 		u.gone = nil
 		return false
 	}
-	if len(u.gone) > 0 {
-		c.taken = append(c.taken, u)
+	if len(u.gone) == 0 {
+		return false
 	}
-	return len(u.gone) > 0
+	u.spared = c.surplus.leave(c.world, u)
+	c.taken = append(c.taken, u)
+	return true
 }
 
 // lawful reports whether the plugins let go of what a unit has now.
@@ -209,7 +214,16 @@ func (c *choice) lawful(u *unit) bool {
 			takes.Add(t.Class.Req, 1)
 		}
 	}
-	return c.tiers.MayTake(u.rule, framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: takes})
+	return c.mayTake(u, takes)
+}
+
+// mayTake asks the plugins whether a unit may go, with what that would free.
+func (c *choice) mayTake(u *unit, takes resource.Vector) bool {
+	taking := framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: takes}
+	if u.whole {
+		taking.Spare = c.surplus.of
+	}
+	return c.tiers.MayTake(u.rule, taking)
 }
 
 // give returns what a unit took away.
@@ -217,6 +231,8 @@ func (c *choice) give(u *unit) {
 	for _, t := range u.gone {
 		c.world.Return(t)
 	}
+	c.surplus.add(c.world, u.gang, u.spared)
+	u.spared = nil
 }
 
 // again lets a unit go that was returned.
@@ -224,14 +240,14 @@ func (c *choice) again(u *unit) {
 	for _, t := range u.gone {
 		c.world.Evict(t)
 	}
+	u.spared = c.surplus.leave(c.world, u)
 }
 
-// reset forgets what was taken.
+// reset returns all that was taken.
 func (c *choice) reset() {
-	for _, u := range c.taken {
-		u.gone = nil
+	for len(c.taken) > 0 {
+		c.undo()
 	}
-	c.taken = nil
 }
 
 // victims joins what is taken, gang by gang.

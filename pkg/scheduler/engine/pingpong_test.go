@@ -1,0 +1,152 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/preempt"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/reclaim"
+	"github.com/muster-sh/muster/pkg/scheduler/conf"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+)
+
+// greedy is queues that always want more than there is: whoever has to go comes back at
+// once, and wants all it had.
+type greedy struct {
+	*engine.Engine
+	now     time.Time
+	sizes   map[string]int // of gangs
+	made    map[string]int // pods so far
+	evicted map[string]int // gangs, in how many plans
+}
+
+func newGreedy(t interface{ Fatal(...any) }, plugin string, nodes, size int) *greedy {
+	config := conf.Default()
+	if plugin != "proportion" {
+		config = without(config, "proportion")
+		config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: plugin}})
+	}
+	config.Actions = append(slices.Clone(config.Actions), preempt.New(), reclaim.New())
+	g := &greedy{Engine: withGuest(t, config, nil), now: start, sizes: map[string]int{}, made: map[string]int{}, evicted: map[string]int{}}
+	for i := range nodes {
+		g.Apply(node(i, int64(size)))
+	}
+	return g
+}
+
+func (g *greedy) add(key, queue string, least, tasks int, priority int32) {
+	g.sizes[key] = tasks
+	g.Apply(engine.GangSet{Gang: model.GangSpec{Key: key, UID: key, Queue: queue, Min: int32(least), Priority: priority, Created: start}})
+	for range tasks {
+		g.pod(key)
+	}
+}
+
+func (g *greedy) pod(gang string) {
+	g.Apply(task(gang, g.made[gang], 1, ""))
+	g.made[gang]++
+}
+
+// cycle runs the engine once and does what it says; who has to go comes back.
+func (g *greedy) cycle() (evicted int) {
+	g.now = g.now.Add(time.Second)
+	again := map[string]int{}
+	for _, d := range g.Run(g.now).Decisions {
+		switch d := d.(type) {
+		case engine.Bind:
+			s := g.World.TaskOf(d.UID).TaskSpec
+			s.Node, s.Started = d.Node, g.now
+			g.Apply(engine.TaskSet{Task: s})
+		case engine.Evict:
+			evicted++
+			again[d.Gang]++
+			g.Apply(engine.TaskGone{UID: d.UID})
+		}
+	}
+	for _, key := range slices.Sorted(func(yield func(string) bool) {
+		for key := range again {
+			if !yield(key) {
+				return
+			}
+		}
+	}) {
+		g.evicted[key]++
+		for range again[key] {
+			g.pod(key)
+		}
+	}
+	return evicted
+}
+
+func TestTwoGreedyQueuesComeToRest(t *testing.T) {
+	for _, plugin := range []string{"capacity", "proportion"} {
+		t.Run(plugin, func(t *testing.T) {
+			g := newGreedy(t, plugin, 4, 8)
+			for _, q := range []string{"a", "b"} {
+				g.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: q, Weight: 1, Deserved: gpus(16), Reclaimable: true}})
+			}
+			for i := range 10 {
+				g.add(fmt.Sprintf("a%d", i), "a", 4, 4, 0)
+			}
+			for range 20 {
+				g.cycle()
+			}
+			for i := range 10 {
+				g.add(fmt.Sprintf("b%d", i), "b", 3, 3, 0)
+			}
+			total := 0
+			for range 10_000 {
+				total += g.cycle()
+			}
+			if total != 16 {
+				t.Errorf("%d pods had to go, want the 16 that a had beyond its part", total)
+			}
+			for key, n := range g.evicted {
+				if n > 1 {
+					t.Errorf("gang %s had to go %d times", key, n)
+				}
+			}
+		})
+	}
+}
+
+func TestNobodyHasToGoTwiceWhileNothingChanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		plugin := rapid.SampledFrom([]string{"capacity", "proportion"}).Draw(t, "plugin")
+		g := newGreedy(t, plugin, rapid.IntRange(1, 3).Draw(t, "nodes"), rapid.IntRange(1, 8).Draw(t, "size"))
+		queues := rapid.IntRange(1, 3).Draw(t, "queues")
+		for q := range queues {
+			g.Apply(engine.QueueSet{Queue: model.QueueSpec{
+				Name: fmt.Sprint("q", q), Weight: rapid.Int32Range(1, 3).Draw(t, "weight"), Reclaimable: true,
+				Deserved: gpus(rapid.Int64Range(0, 12).Draw(t, "deserved")), Guarantee: gpus(rapid.Int64Range(0, 1).Draw(t, "guarantee")),
+			}})
+		}
+		gangs := rapid.IntRange(1, 8).Draw(t, "gangs")
+		for i := range gangs {
+			tasks := rapid.IntRange(1, 6).Draw(t, "tasks")
+			g.add(fmt.Sprint("g", i), fmt.Sprint("q", rapid.IntRange(0, queues-1).Draw(t, "queue")),
+				rapid.IntRange(1, tasks).Draw(t, "min"), tasks, rapid.Int32Range(0, 2).Draw(t, "priority"))
+			for range rapid.IntRange(0, 3).Draw(t, "cycles") {
+				g.cycle()
+			}
+		}
+		for range 100 {
+			g.cycle()
+		}
+		clear(g.evicted)
+		for range 200 {
+			g.cycle()
+		}
+		if len(g.evicted) > 0 {
+			t.Fatalf("it does not come to rest: %v had to go", g.evicted)
+		}
+		if err := g.World.Check(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

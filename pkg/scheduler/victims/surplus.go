@@ -1,0 +1,90 @@
+package victims
+
+import (
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/quota"
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// surplus is what gangs use beyond their minimums, of which others may reclaim before they
+// break a gang. Were it not counted apart, a queue that borrows a little for an elastic gang
+// would lose all of that gang, and could take as much back when the other borrows a little.
+type surplus struct {
+	gangs  map[*model.Gang]resource.Vector
+	queues []resource.Vector // by ID, those below it included
+}
+
+// measure finds the surplus of the gangs that may give task by task.
+func (c *choice) measure() {
+	c.surplus = surplus{gangs: map[*model.Gang]resource.Vector{}, queues: make([]resource.Vector, c.world.Quota.Len())}
+	for i := 0; i < len(c.units); {
+		u := c.units[i]
+		last := i
+		for last < len(c.units) && c.units[last].gang == u.gang {
+			last++
+		}
+		if !u.whole || last-i > 1 {
+			c.surplus.add(c.world, u.gang, c.beyond(c.units[i:last]))
+		}
+		i = last
+	}
+}
+
+// beyond is what a gang can do without, of its units in their order from the last.
+func (c *choice) beyond(units []*unit) resource.Vector {
+	defer c.world.Rollback(c.world.Mark())
+	var sum resource.Vector
+	for i := len(units) - 1; i >= 0; i-- {
+		u := units[i]
+		if u.whole {
+			continue
+		}
+		mark := c.world.Mark()
+		for _, t := range u.tasks {
+			c.world.Evict(t)
+		}
+		if u.gang.Counts.Held() < u.keep || !u.broken && !u.gang.Whole() {
+			c.world.Rollback(mark)
+			continue
+		}
+		sum.Add(charged(u), 1)
+	}
+	return sum
+}
+
+// add changes what a gang has beyond its minimum.
+func (s *surplus) add(w *model.World, g *model.Gang, v resource.Vector) {
+	if len(v) == 0 {
+		return
+	}
+	of := s.gangs[g]
+	of.Add(v, 1)
+	s.gangs[g] = of
+	for id := g.Queue.ID; id != quota.None; id = w.Quota.Parent(id) {
+		s.queues[id].Add(v, 1)
+	}
+}
+
+// leave takes off the surplus what a unit takes with it, and returns that, to be added again.
+func (s *surplus) leave(w *model.World, u *unit) resource.Vector {
+	of := s.gangs[u.gang]
+	if len(of) == 0 {
+		return nil
+	}
+	var gone resource.Vector
+	takes := charged(u)
+	for d, n := range of {
+		if !u.whole {
+			n = min(n, takes.At(d))
+		}
+		gone.Set(d, -n)
+	}
+	s.add(w, u.gang, gone)
+	for d := range gone {
+		gone[d] = -gone[d]
+	}
+	return gone
+}
+
+// of is what a queue and those below it have.
+func (s *surplus) of(id quota.ID) resource.Vector { return s.queues[id] }
