@@ -35,6 +35,7 @@ const (
 	MakingRoom       Code = "MakingRoom"         // others were told to go, to make room for it
 	Preempted        Code = "Preempted"          // it has to go for a gang of its queue that comes before it
 	Reclaimed        Code = "Reclaimed"          // it has to go for a gang of another queue that deserves the room
+	Unrepaired       Code = "Unrepaired"         // it has to go because its gang lost a part of its minimum for too long
 	BindRefused      Code = "BindRefused"        // the API server did not take a binding
 )
 

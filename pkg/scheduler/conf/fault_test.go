@@ -59,7 +59,7 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 		"a switch that is no boolean":            {tier("  - name: gang\n", "    enableJobOrder: maybe\n"), []string{`line 4: plugin "gang": enableJobOrder is "maybe": give true or false`}},
 		"a switch that is a list":                {tier("  - name: gang\n", "    enableJobOrder: [true]\n"), []string{`line 4: plugin "gang": enableJobOrder is a list: give true or false`}},
 		"an empty switch":                        {tier("  - name: gang\n", "    enableJobOrder:\n"), []string{`line 4: plugin "gang": enableJobOrder is empty: give true or false`}},
-		"a hierarchy where there could be none":  {tier("  - name: gang\n", "    enableHierarchy: true\n"), []string{`line 4: plugin "gang": argument "enableHierarchy" is unknown; there are none`}},
+		"a hierarchy where there could be none":  {tier("  - name: gang\n", "    enableHierarchy: true\n"), []string{`line 4: plugin "gang": argument "enableHierarchy" is unknown; there are gang-repair-timeout`}},
 		"an unknown argument":                    {tier("  - name: gang\n", "  - name: drf\n    arguments:\n      drf.wieght: 5\n"), []string{`line 6: plugin "drf": argument "drf.wieght" is unknown; did you mean "drf.weight"?`}},
 		"arguments that are a list":              {tier("  - name: drf\n    arguments:\n    - drf.weight\n"), []string{`line 4: plugin "drf": arguments is a list: give a mapping`}},
 		"a negative argument":                    {tier("  - name: binpack\n    arguments:\n      binpack.weight: -1\n"), []string{`line 5: plugin "binpack": argument binpack.weight is "-1": give a whole number of 0 or more`}},

@@ -103,6 +103,9 @@ func (c *Cycle) Place(g *model.Gang) (turn Turn) {
 	mark := c.World.Mark()
 	defer e.owe(en)
 	defer c.quarantine(en, mark, &turn)
+	if c.release(en) {
+		return c.content(en)
+	}
 	if lacks(g) && !nothingToDo(g) && !en.over() && !en.impatient {
 		if _, waited := e.timers[en]; !waited || g.Counts.Alive() > en.most {
 			e.timers[en] = c.Now.Add(e.config.PatienceFor)

@@ -29,7 +29,8 @@ type entry struct {
 	// tries keeps a gang that takes long to try from being tried with every pod that
 	// comes or goes; plans, from having victims looked for each time.
 	tries, plans pace
-	hold         *hold // nil when no room is being made for it
+	hold         *hold     // nil when no room is being made for it
+	broken       time.Time // since when it lacks a part of its minimum; zero: it does not
 	// impatient is set when no further task came for too long; see Config.PatienceFor.
 	impatient bool
 	most      int32 // tasks that it had at once while it was waited for
@@ -95,10 +96,10 @@ func (e *Engine) wake(now time.Time) []*entry {
 		case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !retell && e.stillShort(en):
 			e.markStale(en, now)
 			if now.Before(en.plans.notBefore) {
-				e.alarms[en] = en.plans.notBefore // there may be other victims then
+				e.alarm(en, en.plans.notBefore) // there may be other victims then
 			}
 		case hit&^passing == 0 && now.Before(en.tries.notBefore):
-			e.alarms[en] = en.tries.notBefore
+			e.alarm(en, en.tries.notBefore)
 		default:
 			en.awake = true
 			awake = append(awake, en)
@@ -151,7 +152,7 @@ func (e *Engine) markStale(en *entry, now time.Time) {
 // stillShort reports whether what a gang was refused for is still so, without an attempt.
 func (e *Engine) stillShort(en *entry) bool {
 	g, s := en.gang, en.short
-	if g.Claims != nil || !g.Known || (en.plans.pause > 0 && !e.ran.Before(en.plans.notBefore)) {
+	if g.Claims != nil || !g.Known || g.Broken() || (en.plans.pause > 0 && !e.ran.Before(en.plans.notBefore)) {
 		return false
 	}
 	if s.class != nil {

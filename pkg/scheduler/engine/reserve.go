@@ -3,21 +3,18 @@ package engine
 import (
 	"cmp"
 	"slices"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
-	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
-// reserve sets room aside for a gang that was refused for want of it, once it has
-// waited as long as plugins allow. Until then it notes when that will be.
+// reserve sets room aside for a gang that was refused for want of it: for one that lost a
+// part of its minimum at once, for others once they have waited as long as plugins
+// allow. Until then it notes when that will be.
 func (c *Cycle) reserve(en *entry, no refusal, claims []model.Claim) {
 	e, g := c.engine, en.gang
-	if g.Whole() || !c.remind(en) {
+	if g.Whole() || !g.Broken() && !c.remind(en) {
 		return
 	}
 	switch no.why.Code {
@@ -26,7 +23,7 @@ func (c *Cycle) reserve(en *entry, no refusal, claims []model.Claim) {
 		return // room alone would not help
 	}
 	if !stands(claims, no.groups) {
-		others := e.claims(no.groups)
+		others := e.claims(g, no.groups)
 		if claims != nil && !slices.EqualFunc(claims, others, alike) {
 			c.World.Happened |= model.NodeRoom | model.QueueRoom // what it does not claim any more
 		}
@@ -40,7 +37,7 @@ func (c *Cycle) reserve(en *entry, no refusal, claims []model.Claim) {
 func (c *Cycle) remind(en *entry) bool {
 	from, ok := c.engine.tiers.ReserveFrom(en.gang)
 	if ok && c.Now.Before(from) {
-		c.engine.alarms[en] = from
+		c.engine.alarm(en, from)
 		return false
 	}
 	return ok
@@ -67,10 +64,17 @@ func stands(claims []model.Claim, groups []group) bool {
 }
 
 // claims chooses nodes for groups of tasks by what would fit if those nodes ran
-// nothing that others have claimed: nodes that have most room now first, since
-// they will have enough soonest. Nil when even that is not enough.
-func (e *Engine) claims(groups []group) []model.Claim {
+// nothing but what the gang has there and others have claimed: nodes that have most room
+// now first, since they will have enough soonest. Nil when even that is not enough.
+func (e *Engine) claims(g *model.Gang, groups []group) []model.Claim {
 	taken := map[model.NodeID]resource.Vector{}
+	for _, t := range g.Tasks {
+		if t.Bucket == model.Assumed || t.Bucket == model.Bound {
+			used := taken[t.On.ID]
+			used.Add(t.Class.Req, 1)
+			taken[t.On.ID] = used
+		}
+	}
 	var claims []model.Claim
 	for _, gr := range groups {
 		req, left := gr.class.Req, int64(len(gr.tasks))
@@ -121,258 +125,4 @@ func (e *Engine) setAside(g *model.Gang, claims []model.Claim) {
 			e.claimed[g] = true
 		}
 	}
-}
-
-// hold is room that is being made for a gang: who goes, and until when that is waited for.
-type hold struct {
-	leaving []leaver
-	until   time.Time
-}
-
-// leaver is a task that goes, what it was charged, and when it was seen to be gone.
-type leaver struct {
-	task *model.Task
-	req  resource.Vector
-	gone time.Time
-}
-
-// takeWakes is what could let a gang take from others who could not before: what queues
-// deserve and use, who runs, and who is protected.
-const takeWakes = model.QueueChanged | model.QueueRoom | model.TaskPlaced | model.ObjectChanged
-
-// goneAfter is how long a victim may take to go beyond the time it is given to end.
-const goneAfter = time.Minute
-
-// take has others give way to a gang that was refused, if the configuration lets it and
-// that makes room for all it lacks. What they leave is set aside for it.
-func (c *Cycle) take(en *entry, no refusal) bool {
-	e, g := c.engine, en.gang
-	if c.overtaking || !e.mayTake(g) || c.futile(g, no) {
-		return false
-	}
-	if c.Now.Before(en.plans.notBefore) {
-		e.alarms[en] = en.plans.notBefore
-		return false
-	}
-	switch no.why.Code {
-	case reason.NotEnoughNodes, reason.QueueCapability, reason.QueueGuarantee:
-	default:
-		return false // room alone would not help
-	}
-	c.report.Plans++
-	out, claims := e.plan(g, c.Now)
-	if claims == nil {
-		en.plans.slower(c.Now)
-		if out.Protected {
-			e.alarms[en] = en.plans.notBefore
-		}
-		c.noPlans[lackOf(g, no)] = c.World.Epoch
-		return false
-	}
-	en.plans = pace{}
-	en.hold = &hold{until: c.Now}
-	for _, v := range out.Victims {
-		why := v.Why(c.World, e.tiers, g)
-		for _, t := range v.Tasks {
-			en.hold.expect(t, c.Now)
-			c.report.Evicted++
-			c.emit(Evict{UID: t.UID, Name: t.Name, Gang: v.Gang.Key, For: g.Key, Why: why})
-		}
-		for _, t := range v.Tasks {
-			c.World.Leave(t)
-		}
-	}
-	for _, claim := range claims { // those that go anyway are waited for as well
-		for _, t := range claim.Node.Tasks {
-			if t.Bucket == model.Releasing && !slices.ContainsFunc(en.hold.leaving, func(l leaver) bool { return l.task == t }) {
-				en.hold.expect(t, c.Now)
-			}
-		}
-	}
-	e.setAside(g, claims)
-	return true
-}
-
-// mayTake reports whether a gang may have others give way at all.
-func (e *Engine) mayTake(g *model.Gang) bool {
-	if len(e.rules) == 0 {
-		return false
-	}
-	for t := range waiting(g) {
-		if t.Pod != nil && t.Pod.Spec.PreemptionPolicy != nil && *t.Pod.Spec.PreemptionPolicy == corev1.PreemptNever {
-			return false
-		}
-	}
-	return true
-}
-
-// plan looks for victims, and says where the gang would be placed when they are gone, and
-// those that are going anyway. It leaves no trace.
-func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Claim) {
-	w := e.World
-	defer w.Rollback(w.Mark())
-	groups := e.groupsOf(e.missing(g))
-	need := e.bill(groups).Sum
-	affords := func() bool { return w.Quota.Fits(g.Queue.ID, need, e.total) }
-	r := victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Now: now, Stays: e.stays,
-		Counts: len(groups) == 1 && groups[0].kind == "" && !e.mixed(g), Ceiling: !affords(),
-		Enough: func() bool {
-			return affords() && !slices.ContainsFunc(groups, func(gr group) bool { return e.view(gr.class).room < int64(len(gr.tasks)) })
-		},
-		Places: func() bool {
-			defer w.Rollback(w.Mark())
-			_, ok := e.placeMinimum(g)
-			return ok
-		},
-	}
-	for _, gr := range groups {
-		r.Classes = append(r.Classes, victims.Class{Class: gr.class, N: int64(len(gr.tasks)), Room: e.view(gr.class).room})
-	}
-	slices.SortStableFunc(r.Classes, func(a, b victims.Class) int { return cmp.Compare(b.N-b.Room, a.N-a.Room) })
-	out := victims.Choose(w, e.tiers, r)
-	if !out.Enough {
-		return out, nil
-	}
-	mark := w.Mark()
-	if _, ok := e.placeMinimum(g); !ok {
-		return out, nil
-	}
-	var claims []model.Claim
-	for _, t := range w.Since(mark) {
-		i := slices.IndexFunc(claims, func(c model.Claim) bool { return c.Node == t.On && c.Req.Is(t.Class.Req) })
-		if i < 0 {
-			i = len(claims)
-			claims = append(claims, model.Claim{Node: t.On, Req: t.Class.Req})
-		}
-		claims[i].N++
-	}
-	return out, claims
-}
-
-// stays reports whether a task could not be made to go, and is not asked again yet.
-func (e *Engine) stays(t *model.Task) bool { return e.ran.Before(e.unmoved[t].notBefore) }
-
-// couldTake reports whether a gang that is refused by its queue or by votes could go
-// ahead when others give way.
-func (e *Engine) couldTake(g *model.Gang, need resource.Vector, enough func() bool) bool {
-	return e.mayTake(g) && victims.Fits(e.World, e.tiers, victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Now: e.ran, Enough: enough, Stays: e.stays,
-	})
-}
-
-// expect adds a task to those that are waited for.
-func (h *hold) expect(t *model.Task, now time.Time) {
-	grace := 30 * time.Second
-	if t.Pod != nil && t.Pod.Spec.TerminationGracePeriodSeconds != nil {
-		grace = time.Duration(*t.Pod.Spec.TerminationGracePeriodSeconds) * time.Second
-	}
-	h.leaving = append(h.leaving, leaver{task: t, req: t.Class.Req})
-	if until := now.Add(grace + goneAfter); until.After(h.until) {
-		h.until = until
-	}
-}
-
-// look notes who has gone by now, and returns how many have not.
-func (h *hold) look(w *model.World, now time.Time) (there int) {
-	for i := range h.leaving {
-		l := &h.leaving[i]
-		switch {
-		case w.TaskOf(l.task.UID) == l.task && l.task.On != nil && l.task.Bucket == model.Releasing:
-			there++
-		case l.gone.IsZero():
-			l.gone = now
-		}
-	}
-	return there
-}
-
-// idle is for how many seconds each resource that was given up has been of no use to anybody.
-func (h *hold) idle(now time.Time) map[int]float64 {
-	idle := map[int]float64{}
-	for _, l := range h.leaving {
-		if l.gone.IsZero() {
-			continue
-		}
-		for d, n := range l.req {
-			idle[d] += float64(n) * now.Sub(l.gone).Seconds()
-		}
-	}
-	return idle
-}
-
-// coming reports whether the room that is being made for a gang will do for what it
-// lacks, as far as that can be said now. What is set aside for it was given back.
-func (e *Engine) coming(en *entry, claims []model.Claim, groups []group, now time.Time) bool {
-	h := en.hold
-	if h == nil || h.look(e.World, now) == 0 || !now.Before(h.until) || !stands(claims, groups) {
-		return false
-	}
-	room := map[*model.Node]resource.Vector{}
-	for _, c := range claims {
-		if _, ok := room[c.Node]; !ok {
-			v := slices.Clone(c.Node.Free)
-			for _, t := range c.Node.Tasks {
-				if t.Bucket == model.Releasing {
-					v.Add(t.Class.Req, 1)
-				}
-			}
-			room[c.Node] = v
-		}
-		v := room[c.Node]
-		if v.Times(c.Req) < c.N {
-			return false
-		}
-		v.Add(c.Req, -c.N)
-	}
-	return true
-}
-
-// awaitRoom tells a gang that room is being made for it.
-func (c *Cycle) awaitRoom(en *entry) Turn {
-	h := en.hold
-	why := reason.Reason{Code: reason.MakingRoom, Need: int64(len(h.leaving)), Room: int64(len(h.leaving) - h.look(c.World, c.Now))}
-	c.engine.alarms[en] = h.until
-	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged)
-}
-
-// lack is what gangs have in common for which the same victims would do.
-type lack struct {
-	queue    *model.Queue
-	priority int32
-	class    model.ClassID
-	need     int
-}
-
-// lackOf is what a gang lacks whose missing tasks are alike.
-func lackOf(g *model.Gang, no refusal) lack {
-	if len(no.groups) != 1 {
-		return lack{}
-	}
-	gr := no.groups[0]
-	return lack{queue: g.Queue, priority: g.Priority, class: gr.class.ID, need: len(gr.tasks)}
-}
-
-// futile reports whether victims were looked for in vain for a gang like this one in
-// this cycle, as things still are.
-func (c *Cycle) futile(g *model.Gang, no refusal) bool {
-	p := lackOf(g, no)
-	epoch, tried := c.noPlans[p]
-	return p.queue != nil && tried && epoch == c.World.Epoch
-}
-
-// redeem ends the hold of a gang that is placed, and accounts for what lay idle meanwhile.
-func (c *Cycle) redeem(en *entry) {
-	if en.hold == nil {
-		return
-	}
-	en.hold.look(c.World, c.Now)
-	if c.report.Idle == nil {
-		c.report.Idle = map[string]float64{}
-	}
-	//muster:anyorder sums
-	for d, seconds := range en.hold.idle(c.Now) {
-		c.report.Idle[c.World.Resources.Name(d)] += seconds
-	}
-	en.hold = nil
 }

@@ -191,17 +191,22 @@ func (f *full) lawful(victims []place) bool {
 			gives[q] = append(gives[q], u)
 		}
 	}
+	for q := range gives {
+		if len(gives[q]) > 0 && (!f.deserved(own) || !f.gives(q, gives[q])) {
+			return false
+		}
+	}
+	return true
+}
+
+// deserved says whether the taker's queue deserves what it needs, when it gives so much itself.
+func (f *full) deserved(own int64) bool {
 	me := f.gangs[f.taker()]
 	var need int64
 	for _, task := range me.tasks {
 		need += task.ask[0]
 	}
-	for q := range gives {
-		if len(gives[q]) > 0 && (need == 0 || f.queues[me.queue].used-own+need > f.deserves[me.queue] || !f.gives(q, gives[q])) {
-			return false
-		}
-	}
-	return true
+	return need > 0 && f.queues[me.queue].used-own+need <= f.deserves[me.queue]
 }
 
 func (f *full) gpus(tasks []place) (sum int64) {

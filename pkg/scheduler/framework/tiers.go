@@ -42,6 +42,7 @@ type Tiers struct {
 	counts      []CountsDevices
 	lasting     []Continues
 	protectors  []ProtectsTasks
+	repairs     []Repairs
 	takings     [2][][]func(Taking) Vote // by rule and tier
 	nodeWakes   model.Change
 }

@@ -18,6 +18,12 @@ type ProtectsTasks interface {
 	Protects(t *model.Task, now time.Time) (why string, ok bool)
 }
 
+// Repairs says how long a gang that lost a part of its minimum may take to be whole again,
+// before it has to go whole; false: as long as it likes.
+type Repairs interface {
+	RepairWithin(g *model.Gang) (time.Duration, bool)
+}
+
 // Rule is what entitles a gang to the room of another.
 type Rule uint8
 
@@ -80,11 +86,22 @@ func (t *Tiers) Protected(task *model.Task, now time.Time) (why string, ok bool)
 	return "", false
 }
 
-// canvass gathers who votes on takings in one tier.
+// RepairWithin is the shortest time that any plugin gives a gang to be whole again.
+func (t *Tiers) RepairWithin(g *model.Gang) (least time.Duration, ok bool) {
+	for _, p := range t.repairs {
+		if d, has := p.RepairWithin(g); has && (!ok || d < least) {
+			least, ok = d, true
+		}
+	}
+	return least, ok
+}
+
+// canvass gathers who votes on takings, protects and repairs in one tier.
 func (t *Tiers) canvass(tier []Enabled) {
 	var votes [2][]func(Taking) Vote
 	for _, p := range tier {
 		t.protectors = add(t.protectors, p, 0)
+		t.repairs = add(t.repairs, p, 0)
 		if v, ok := p.Plugin.(VotesOnPreempting); ok && p.Off&Preempt == 0 {
 			votes[Preempting] = append(votes[Preempting], v.VoteOnPreempting)
 		}

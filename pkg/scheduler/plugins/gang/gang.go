@@ -3,6 +3,9 @@
 package gang
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
@@ -11,16 +14,48 @@ import (
 // Name is the plugin's name in a configuration.
 const Name = "gang"
 
-type plugin struct{}
+// repairTimeout on a PodGroup is how long it may be without a part of its minimum before
+// the rest of it has to go; 0: for ever.
+const repairTimeout = "volcano.sh/gang-repair-timeout"
+
+type plugin struct {
+	repair time.Duration // for gangs that say nothing; 0: for ever
+}
 
 var (
 	_ framework.OrdersGangs = plugin{}
 	_ framework.AdmitsGangs = plugin{}
+	_ framework.Repairs     = plugin{}
+	_ framework.Notices     = plugin{}
 )
 
-// New makes the plugin. It has no arguments.
+// New makes the plugin. Argument: gang-repair-timeout (0s: for ever), a duration.
 func New(args framework.Args, _ framework.Env) (framework.Plugin, error) {
-	return plugin{}, args.Read().Err()
+	r := args.Read()
+	return plugin{repair: r.Duration("gang-repair-timeout", 0)}, r.Err()
+}
+
+// RepairWithin is what the gang says of itself, else the argument.
+func (p plugin) RepairWithin(g *model.Gang) (time.Duration, bool) {
+	d := p.repair
+	if text, ok := g.Annotations[repairTimeout]; ok {
+		if own, err := time.ParseDuration(text); err == nil && own >= 0 {
+			d = own
+		}
+	}
+	return d, d > 0
+}
+
+// Notices names a timeout that can't be read.
+func (plugin) Notices(g *model.Gang) []string {
+	text, ok := g.Annotations[repairTimeout]
+	if !ok {
+		return nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s is %q and does not count: give a duration such as 10m", repairTimeout, text)}
 }
 
 func (plugin) Name() string { return Name }
