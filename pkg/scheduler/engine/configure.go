@@ -130,7 +130,9 @@ func (e *Engine) Reconfigure(config Config) error {
 	if err != nil {
 		return err
 	}
+	tiers.OnFault = e.pluginBroke
 	e.config, e.tiers, e.rules = config, tiers, config.rules()
+	e.faults.whole = nil
 	e.World.ForgetDevices()
 	for _, key := range e.objects.order {
 		tiers.Learn(e.objects.known[key], false)

@@ -40,7 +40,7 @@ func (c *Cycle) Placeable(g *model.Gang) bool { return !c.Awaited(g) }
 // is owed to it until it is whole.
 func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 	e, en := c.engine, c.engine.entries[g]
-	defer c.quarantine(en, c.World.Mark(), &turn)
+	defer c.quarantine(en, c.start(), &turn)
 	c.report.Tried++
 	if no, ok := e.mayGoAhead(g); !ok {
 		turn := c.refuse(en, no.why, no.wakes)
@@ -102,7 +102,7 @@ func (c *Cycle) Place(g *model.Gang) (turn Turn) {
 	e, en := c.engine, c.engine.entries[g]
 	mark := c.World.Mark()
 	defer e.owe(en)
-	defer c.quarantine(en, mark, &turn)
+	defer c.quarantine(en, c.start(), &turn)
 	if lacks(g) && !nothingToDo(g) && !en.over() && !en.impatient {
 		if _, waited := e.timers[en]; !waited || g.Counts.Alive() > en.most {
 			e.timers[en] = c.Now.Add(e.config.PatienceFor)
@@ -202,16 +202,6 @@ func (c *Cycle) commit(en *entry, mark model.Mark) {
 	if len(placed) > 0 {
 		c.change(en)
 		c.World.Happened |= model.TaskPlaced
-	}
-}
-
-// quarantine keeps a fault that one gang provokes, in a plugin or here, from
-// stopping all others: what was placed for it is taken back, and it waits until
-// it is changed.
-func (c *Cycle) quarantine(en *entry, mark model.Mark, turn *Turn) {
-	if fault := recover(); fault != nil {
-		c.World.Rollback(mark)
-		*turn = c.refuse(en, faulty(fault), model.GangChanged)
 	}
 }
 

@@ -49,6 +49,7 @@ type Engine struct {
 	stale    bool
 	again    bool // another run would try somebody now
 	retellAt time.Time
+	faults   faults
 }
 
 // New makes an Engine. Its error names everything that is wrong with the configuration.
@@ -58,7 +59,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{
+	e := &Engine{
 		World:    world,
 		config:   config,
 		registry: registry,
@@ -74,13 +75,17 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		unmoved:  map[*model.Task]pace{},
 		views:    map[model.ClassID]*view{},
 		objects:  objects{known: map[string]runtime.Object{}},
-	}, nil
+		faults:   faults{told: map[string]time.Time{}},
+	}
+	tiers.OnFault = e.pluginBroke
+	return e, nil
 }
 
 // Run decides on everything that may have changed since the last Run.
 func (e *Engine) Run(now time.Time) Report {
 	c := &Cycle{engine: e, World: e.World, Now: now, noPlans: map[lack]uint64{}}
 	e.ran = now
+	e.letIn(now)
 	e.filterNewClasses()
 	e.renumber()
 	e.losePatience(now)
@@ -91,14 +96,16 @@ func (e *Engine) Run(now time.Time) Report {
 	if at, ok := e.tiers.RetryAt(); ok && !now.Before(at) {
 		e.World.Happened |= model.ObjectChanged
 	}
-	e.tiers.Begin(e.World, now)
+	e.leaveOut(e.tiers.Begin(e.World, now)...)
 	c.notice()
+	c.suspectAll()
 	c.waiting = e.wake(now)
+	c.suspectAll()
 	if !e.config.admits() {
 		c.admitAll()
 	}
 	for _, a := range e.config.Actions {
-		a.Run(c)
+		c.act(a)
 	}
 	e.callOutOrphans(c)
 	c.park()
@@ -106,6 +113,7 @@ func (e *Engine) Run(now time.Time) Report {
 	e.World.Commit()
 	e.again = slices.ContainsFunc(e.parked, func(en *entry) bool { return en.wakes&e.World.Happened != 0 })
 	c.report.Parked = len(e.parked)
+	c.tellFaults()
 	return c.report
 }
 

@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -38,34 +38,41 @@ type entry struct {
 // takeChanged brings the entries up to date with the gangs that events touched, and returns those.
 func (e *Engine) takeChanged(now time.Time) []*entry {
 	var changed []*entry
-	for _, g := range e.World.TakeTouched() {
-		en := e.entries[g]
-		if !g.Known && len(g.Tasks) == 0 {
-			if en != nil {
-				e.forget(en)
-			}
-			continue
+	fault.Each(e.World.TakeTouched(), func(g *model.Gang) {
+		if en := e.catchUp(g, now); en != nil {
+			changed = append(changed, en)
 		}
-		if en == nil {
-			en = &entry{gang: g, phase: g.Phase}
-			e.entries[g] = en
-			e.parked = append(e.parked, en)
-			if en.phase == model.Inqueue && lacks(g) {
-				e.promise(en, now) // it was told to go ahead before we came
-			}
-		}
-		if en.last.UID != g.UID {
-			en.phase, en.why, en.last = g.Phase, nil, Status{}
-		}
-		en.wakes |= model.GangChanged
-		if !lacks(g) || g.Counts.Alive() > en.most {
-			en.impatient = false // a pod that is made anew time and again is no sign of life
-		}
-		e.await(en)
-		e.owe(en)
-		changed = append(changed, en)
-	}
+	}, e.accuse)
 	return changed
+}
+
+// catchUp brings the entry of a gang up to date; nil when there is none any more.
+func (e *Engine) catchUp(g *model.Gang, now time.Time) *entry {
+	en := e.entries[g]
+	if !g.Known && len(g.Tasks) == 0 {
+		if en != nil {
+			e.forget(en)
+		}
+		return nil
+	}
+	if en == nil {
+		en = &entry{gang: g, phase: g.Phase}
+		e.entries[g] = en
+		e.parked = append(e.parked, en)
+		if en.phase == model.Inqueue && lacks(g) {
+			e.promise(en, now) // it was told to go ahead before we came
+		}
+	}
+	if en.last.UID != g.UID {
+		en.phase, en.why, en.last = g.Phase, nil, Status{}
+	}
+	en.wakes |= model.GangChanged
+	if !lacks(g) || g.Counts.Alive() > en.most {
+		en.impatient = false // a pod that is made anew time and again is no sign of life
+	}
+	e.await(en)
+	e.owe(en)
+	return en
 }
 
 func (e *Engine) forget(en *entry) {
@@ -88,27 +95,38 @@ func (e *Engine) wake(now time.Time) []*entry {
 	}
 	var awake []*entry
 	asleep := e.parked[:0]
-	for _, en := range e.parked {
-		hit := en.wakes & (happened | model.GangChanged)
-		switch {
-		case hit == 0 && !(retell && en.stale):
-		case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !retell && e.stillShort(en):
-			e.markStale(en, now)
-			if now.Before(en.plans.notBefore) {
-				e.alarms[en] = en.plans.notBefore // there may be other victims then
-			}
-		case hit&^passing == 0 && now.Before(en.tries.notBefore):
-			e.alarms[en] = en.tries.notBefore
-		default:
-			en.awake = true
-			awake = append(awake, en)
-			continue
+	fault.Each(e.parked, func(en *entry) {
+		if e.sleeps(en, happened, retell, now) {
+			asleep = append(asleep, en)
+			return
 		}
+		en.awake = true
+		awake = append(awake, en)
+	}, func(en *entry, broke fault.Fault) {
+		e.accuse(en.gang, broke)
 		asleep = append(asleep, en)
-	}
+	})
 	clear(e.parked[len(asleep):])
 	e.parked = asleep
 	return awake
+}
+
+// sleeps reports whether a gang need not be tried, after what happened.
+func (e *Engine) sleeps(en *entry, happened model.Change, retell bool, now time.Time) bool {
+	hit := en.wakes & (happened | model.GangChanged)
+	switch {
+	case hit == 0 && !(retell && en.stale):
+	case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !retell && e.stillShort(en):
+		e.markStale(en, now)
+		if now.Before(en.plans.notBefore) {
+			e.alarms[en] = en.plans.notBefore // there may be other victims then
+		}
+	case hit&^passing == 0 && now.Before(en.tries.notBefore):
+		e.alarms[en] = en.tries.notBefore
+	default:
+		return false
+	}
+	return true
 }
 
 // passing is what happens all the time on a busy cluster.
@@ -229,7 +247,7 @@ func (e *Engine) losePatience(now time.Time) {
 
 // reconsider returns why a gang waits as things are now, nil when it does not, by
 // an attempt that leaves no trace.
-func (e *Engine) reconsider(en *entry) (why *reason.Reason) {
+func (e *Engine) reconsider(en *entry) *reason.Reason {
 	g := en.gang
 	if !e.votes(en) && (nothingToDo(g) || en.over()) {
 		return nil
@@ -251,13 +269,16 @@ func (e *Engine) reconsider(en *entry) (why *reason.Reason) {
 	e.setAside(g, nil)
 	mark := e.World.Mark()
 	defer func() {
-		if fault := recover(); fault != nil {
-			why = new(faulty(fault))
-		}
 		e.World.Rollback(mark)
 		e.setAside(g, claims)
 	}()
-	if no := e.attempt(en); no.why.Code != "" {
+	var no refusal
+	if broke := fault.Try(func() { no = e.attempt(en) }); broke != nil {
+		e.tiers.Comparing() // a question leaves no trace
+		clear(e.views)
+		return new(faulty(*broke))
+	}
+	if no.why.Code != "" {
 		return &no.why
 	}
 	return en.why // it would fit: it is tried when its turn comes
@@ -313,9 +334,4 @@ func enough(g *model.Gang) (reason.Reason, bool) {
 // stuck says that the API server does not take the binding of a task.
 func stuck(t *model.Task) reason.Reason {
 	return reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}
-}
-
-// faulty says what broke.
-func faulty(fault any) reason.Reason {
-	return reason.Reason{Code: reason.Fault, Value: fmt.Sprint(fault)}
 }

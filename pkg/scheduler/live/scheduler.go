@@ -100,6 +100,7 @@ type Snapshot struct {
 	Evictions   int64 // pods that were told to go
 	EvictErrors int64 // evictions that were given up
 	Waiting     int   // gangs with a reason to wait
+	Faults      int64 // how often something broke over one thing, which was left out
 	// ConfigReloads and ConfigErrors are how often another configuration was
 	// taken or refused since the start; ConfigInvalid: the last was refused.
 	ConfigReloads, ConfigErrors int64
