@@ -8,6 +8,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -168,6 +169,13 @@ func (e *Engine) Explain(gang string) (reason.Reason, bool) {
 	}
 	return *why, true
 }
+
+// Heard is what plugins were answered by servers outside in the last Run, by name, for a recording.
+func (e *Engine) Heard() (map[string]json.RawMessage, error) { return e.tiers.Heard() }
+
+// Recall has plugins ask nobody, and take what was heard in a Run for what they are
+// answered in the next.
+func (e *Engine) Recall(heard map[string]json.RawMessage) error { return e.tiers.Recall(heard) }
 
 // StatusOf returns how far a gang has come, as last told; false when there is no such gang.
 func (e *Engine) StatusOf(gang string) (Status, bool) {

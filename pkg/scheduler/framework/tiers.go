@@ -46,6 +46,7 @@ type Tiers struct {
 	notices     []Notices
 	onQueues    []NoticesOnQueues
 	retries     []Retries
+	outside     []AsksOutside
 	counts      []CountsDevices
 	lasting     []Continues
 	protectors  []ProtectsTasks
@@ -69,6 +70,7 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.notices = add(t.notices, p, 0)
 			t.onQueues = add(t.onQueues, p, 0)
 			t.retries = add(t.retries, p, 0)
+			t.outside = add(t.outside, p, 0)
 			t.counts = add(t.counts, p, 0)
 			t.lasting = add(t.lasting, p, 0)
 		}
@@ -270,10 +272,6 @@ func (t *Tiers) RetryAt() (time.Time, bool) {
 	})
 	return at, found
 }
-
-// AskOutside reports whether a plugin asks somebody outside, who answers when and as
-// he likes: what would be decided now can't be found out without asking him again.
-func (t *Tiers) AskOutside() bool { return len(t.retries) > 0 }
 
 // FilterNodes joins the filters of all plugins for one class; the first cause counts.
 func (t *Tiers) FilterNodes(c *model.Class) NodeFilter {

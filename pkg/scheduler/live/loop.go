@@ -155,6 +155,7 @@ func (s *Scheduler) recordRun(ctx context.Context, events []engine.Event, now ti
 		return
 	}
 	s.record.Applied(events)
+	s.record.Heard(s.engine.Heard())
 	s.record.Ran(now, report)
 	if err := s.record.Err(); err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "the recording ends here")

@@ -1,7 +1,8 @@
 // Package extender lets an HTTP server take part in decisions, in the words of
 // Volcano's extenders: JSON by POST, one verb per question. It is a plugin that
 // does I/O, so it lives at the edge and is registered by whoever wires the
-// process; a replay of recorded events does not know what was answered.
+// process. What was answered is recorded with what happened, and a replay takes it
+// from there.
 //
 // The engine waits for every answer. So questions about nodes are put several at
 // once, one question takes at most extender.httpTimeout, a cycle spends at most
@@ -20,6 +21,7 @@ package extender
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -58,6 +60,7 @@ type plugin struct {
 	ignorable bool
 	managed   []string // resources; none: all tasks concern the server
 
+	memory
 	world       *model.World
 	opened      bool
 	now         time.Time     // when the cycle began
@@ -132,7 +135,7 @@ func (p *plugin) Begin(w *model.World, now time.Time) {
 	if !p.retry.After(p.now) {
 		p.wait = 0 // the last cycle heard no refusal
 	}
-	p.world, p.now, p.spent = w, now, 0
+	p.world, p.now, p.spent, p.heard = w, now, 0, nil
 	p.overusedNow = map[quota.ID]verdict{}
 	if !p.retry.After(now) {
 		p.down = nil
@@ -213,9 +216,9 @@ func (p *plugin) ask(verb string, question, answer any) error {
 	if p.down != nil {
 		return p.down
 	}
-	start := time.Now()
-	err := p.post(verb, question, answer)
-	p.account(time.Since(start), err)
+	x := p.put(1, func(int) (json.RawMessage, error) { return p.post(verb, question, answer != nil) })
+	err := x.Answers[0].read(answer)
+	p.account(x.Took, err)
 	return err
 }
 
