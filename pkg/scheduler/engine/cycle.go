@@ -269,7 +269,7 @@ func (c *Cycle) refuse(en *entry, why reason.Reason, wakes model.Change) Turn {
 		en.wakes |= wakes
 		return Refused
 	}
-	en.wakes, en.short, en.stale = wakes, shortfall{}, false
+	en.wakes, en.short, en.stale = wakes, shortfall{}, time.Time{}
 	if en.why != nil && en.why.Equal(why) {
 		return Refused
 	}

@@ -46,11 +46,11 @@ type Engine struct {
 	unmoved  map[*model.Task]pace // those that could not be made to go, and when they are told again
 	told     []string             // queues since the last run
 	looks    uint64               // at views
-	// stale says that the numbers of some reasons may have changed; they are told anew at retellAt.
-	stale    bool
-	again    bool // another run would try somebody now
-	retellAt time.Time
-	faults   faults
+	again    bool                 // another run would try somebody now
+	retellAt time.Time            // the numbers of some reasons are told anew then; zero: of none
+	// retelling is how many more are in this run.
+	retelling int
+	faults    faults
 }
 
 // New makes an Engine. Its error names everything that is wrong with the configuration.
@@ -137,7 +137,7 @@ func (e *Engine) Next() (time.Time, bool) {
 	for _, t := range e.alarms {
 		earlier(t)
 	}
-	if e.stale {
+	if !e.retellAt.IsZero() {
 		earlier(e.retellAt)
 	}
 	if at, ok := e.tiers.RetryAt(); ok {

@@ -18,7 +18,7 @@ type entry struct {
 	last  Status         // as last reported
 	phase model.Phase
 	awake bool      // to be tried in this run
-	stale bool      // the numbers of why may have changed
+	stale time.Time // from when on why is told anew, since its numbers may have changed; zero: they have not
 	short shortfall // what must be so before another attempt makes sense
 	said  []string  // about its hints
 	// opened are tasks whose gates were asked to be opened.
@@ -89,18 +89,16 @@ func (e *Engine) forget(en *entry) {
 func (e *Engine) wake(now time.Time) []*entry {
 	happened := e.World.Happened
 	e.World.Happened = 0
-	retell := e.stale && !now.Before(e.retellAt)
-	if retell {
-		e.stale = false
-	}
+	e.retelling, e.retellAt = retellMost, time.Time{}
 	var awake []*entry
 	asleep := e.parked[:0]
 	fault.Each(e.parked, func(en *entry) {
-		if e.sleeps(en, happened, retell, now) {
+		if e.sleeps(en, happened, now) {
+			e.remindOf(en, now)
 			asleep = append(asleep, en)
 			return
 		}
-		en.awake = true
+		en.awake, en.stale = true, time.Time{}
 		awake = append(awake, en)
 	}, func(en *entry, broke fault.Fault) {
 		e.accuse(en.gang, broke)
@@ -112,18 +110,25 @@ func (e *Engine) wake(now time.Time) []*entry {
 }
 
 // sleeps reports whether a gang need not be tried, after what happened.
-func (e *Engine) sleeps(en *entry, happened model.Change, retell bool, now time.Time) bool {
+func (e *Engine) sleeps(en *entry, happened model.Change, now time.Time) bool {
 	hit := en.wakes & (happened | model.GangChanged)
+	due := e.retelling > 0 && !en.stale.IsZero() && !now.Before(en.stale)
 	switch {
-	case hit == 0 && !(retell && en.stale):
-	case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !retell && e.stillShort(en):
-		e.markStale(en, now)
+	case hit == 0 && !due:
+	case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !due && e.stillShort(en):
+		if en.stale.IsZero() {
+			en.stale = now.Add(retellAfter)
+		}
 		if now.Before(en.plans.notBefore) {
 			e.alarms[en] = en.plans.notBefore // there may be other victims then
 		}
 	case hit&^passing == 0 && now.Before(en.tries.notBefore):
 		e.alarms[en] = en.tries.notBefore
+		en.stale = time.Time{} // that attempt tells
 	default:
+		if due {
+			e.retelling--
+		}
 		return false
 	}
 	return true
@@ -153,16 +158,28 @@ func (p pace) after(long bool, now time.Time) pace {
 	return p
 }
 
-// retellAfter is how long the numbers of a reason may lag behind when an attempt
-// would only tell other numbers: on a busy cluster they change with every pod
-// that ends, for all who wait. Explain is never behind.
-const retellAfter = 5 * time.Second
+const (
+	// retellAfter is how long the numbers of a reason may lag behind when an attempt
+	// would only tell other numbers: on a busy cluster they change with every pod
+	// that ends, for all who wait. Explain is never behind.
+	retellAfter = 5 * time.Second
+	// retellMost is how many reasons are told anew in one run for their numbers alone.
+	// Others follow in later runs, retellGap apart: those told go behind them.
+	retellMost = 100
+	retellGap  = 50 * time.Millisecond
+)
 
-// markStale notes that the numbers of an entry's reason may have changed.
-func (e *Engine) markStale(en *entry, now time.Time) {
-	en.stale = true
-	if !e.stale {
-		e.stale, e.retellAt = true, now.Add(retellAfter)
+// remindOf sees to it that the reason of a gang that sleeps is told anew in time.
+func (e *Engine) remindOf(en *entry, now time.Time) {
+	if en.stale.IsZero() {
+		return
+	}
+	at := en.stale
+	if soonest := now.Add(retellGap); at.Before(soonest) {
+		at = soonest
+	}
+	if e.retellAt.IsZero() || at.Before(e.retellAt) {
+		e.retellAt = at
 	}
 }
 
@@ -317,21 +334,4 @@ func (e *Engine) attempt(en *entry) refusal {
 		no.why, no.why.Also = all[0], all[1:]
 	}
 	return no
-}
-
-// enough reports whether a gang has the tasks that it needs, behind gates or not;
-// if not, how many which of its roles lacks.
-func enough(g *model.Gang) (reason.Reason, bool) {
-	for i := range g.Roles {
-		r := &g.Roles[i]
-		if why, ok := r.Exist(r.Min, r.Name); !ok {
-			return why, false
-		}
-	}
-	return g.Counts.Exist(g.Min, "")
-}
-
-// stuck says that the API server does not take the binding of a task.
-func stuck(t *model.Task) reason.Reason {
-	return reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}
 }
