@@ -233,12 +233,14 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	workers.Go(func() { work(drain, 1, s.queues.queue, s.queues.write) })
 	workers.Go(func() { s.configs.watchFile(watching) })
 	workers.Go(func() { s.announcer.run(ctx) })
+	workers.Go(func() { work(ctx, 1, s.announcer.waiters, s.announcer.tellPods) })
 	s.ready.Store(true)
 	err := s.loop(ctx, stopped)
 	s.ready.Store(false)
 	stop()
 	timer := time.AfterFunc(s.options.DrainTimeout, cancel)
 	defer timer.Stop()
+	s.announcer.waiters.ShutDown()
 	s.gates.queue.ShutDownWithDrain()
 	s.evictor.queue.ShutDown()  // who was not told to go stays; the next scheduler decides anew
 	s.preparer.queue.ShutDown() // who is prepared but not bound is seen as waiting by the next scheduler
@@ -266,6 +268,14 @@ func (s *Scheduler) wait(gang string, why *reason.Reason) (before reason.Code) {
 		s.waiting[gang] = *why
 	}
 	return before
+}
+
+// waitsFor returns why a gang waits; false when it does not.
+func (s *Scheduler) waitsFor(gang string) (reason.Reason, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	why, waits := s.waiting[gang]
+	return why, waits
 }
 
 // watched returns one empty object of every kind that is watched.
