@@ -43,6 +43,8 @@ type Config struct {
 	// OrphansAfter is how long a pod may be without a PodGroup before that is
 	// called out; 0: five seconds.
 	OrphansAfter time.Duration
+	// Idle are words on settings that mean nothing here, for whoever wrote them.
+	Idle []string
 }
 
 // scored is how many of n nodes are scored.

@@ -224,6 +224,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		return err
 	}
 	log.Info("watches are synced", "schedulerNames", s.options.SchedulerNames)
+	s.configs.sayIdle(ctx)
 	var workers sync.WaitGroup
 	workers.Go(func() { s.binder.run(drain) })
 	workers.Go(func() { work(drain, evictWorkers, s.evictor.queue, s.evictor.write) })

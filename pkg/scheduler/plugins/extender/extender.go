@@ -16,7 +16,7 @@
 // and the verdict again for nodes that got one of its tasks. The answers of
 // allocateFunc and deallocateFunc change nothing. JobReady is not asked, since a
 // gang is placed whole or not at all; preemptable and reclaimable are not asked
-// either, since nothing is evicted.
+// either: the server has no say in who gives way. Whoever gives these verbs is told so.
 package extender
 
 import (
@@ -96,7 +96,7 @@ var (
 // ask for one of them concern the server. The verbs jobReadyVerb, preemptableVerb
 // and reclaimableVerb are known and not asked.
 func New(ctx context.Context) framework.New {
-	return func(args framework.Args, _ framework.Env) (framework.Plugin, error) {
+	return func(args framework.Args, env framework.Env) (framework.Plugin, error) {
 		r := args.Read()
 		verb := func(name string) string { return r.Text("extender."+name+"Verb", "") }
 		p := &plugin{
@@ -110,6 +110,10 @@ func New(ctx context.Context) framework.New {
 		}
 		for _, name := range []string{"jobReady", "preemptable", "reclaimable"} {
 			verb(name)
+		}
+		r.Idle(env, "extender.jobReadyVerb", "a gang is placed whole or not at all, so nobody is asked whether it is ready")
+		for _, name := range []string{"preemptable", "reclaimable"} {
+			r.Idle(env, "extender."+name+"Verb", "the server is not asked who gives way")
 		}
 		prefix := r.Text("extender.urlPrefix", "")
 		u, err := url.Parse(prefix)
