@@ -25,18 +25,18 @@ func rooms() []room {
 	arithmetic := []string{"pkg/quota", "pkg/reason", "pkg/resource"}
 	framework := slices.Concat(arithmetic, []string{"pkg/model", "pkg/scheduler/framework"})
 	engine := slices.Concat(framework, []string{"pkg/scheduler/engine"})
-	decides := slices.Concat(framework, []string{"pkg/scheduler/pack", "pkg/scheduler/victims"})
+	decides := slices.Concat(framework, []string{"pkg/fault", "pkg/scheduler/pack", "pkg/scheduler/victims"})
 	wholeEngine := slices.Concat(engine, []string{"pkg/scheduler/actions", "pkg/scheduler/actions/*", "pkg/scheduler/plugins", "pkg/scheduler/plugins/*"})
 	data := []string{"k8s.io/api/", "k8s.io/apimachinery/", "k8s.io/component-helpers/"}
 	edge := []string{
 		"k8s.io/", "sigs.k8s.io/", "github.com/go-logr/logr", "golang.org/x/sync/", "github.com/kubeflow/",
 	}
 	return []room{
-		{dirs: []string{"pkg/resource", "pkg/reason", "pkg/dag"}, pure: true, why: "arithmetic and words that anything may use"},
+		{dirs: []string{"pkg/resource", "pkg/reason", "pkg/dag", "pkg/fault"}, pure: true, why: "arithmetic and words that anything may use"},
 		{dirs: []string{"pkg/quota"}, pure: true, ours: []string{"pkg/resource"}, why: "the sums of a queue, which plugins, status, webhook and command line share"},
 		{dirs: apis, pure: true, ours: apis, outside: []string{"k8s.io/api/", "k8s.io/apimachinery/"}, why: "the wire; who imports it must not get a client with it"},
 		{dirs: []string{"pkg/model"}, pure: true, ours: arithmetic, outside: data, why: "the ledger knows nothing of who decides over it"},
-		{dirs: []string{"pkg/scheduler/framework"}, pure: true, ours: slices.Concat(arithmetic, []string{"pkg/model"}), outside: data, why: "the contract of plugins, which must fit on a page"},
+		{dirs: []string{"pkg/scheduler/framework"}, pure: true, ours: slices.Concat(arithmetic, []string{"pkg/fault", "pkg/model"}), outside: data, why: "the contract of plugins, which must fit on a page"},
 		{dirs: []string{"pkg/scheduler/engine"}, pure: true, ours: decides, outside: data, why: "the engine knows no plugin and no action by name"},
 		{dirs: []string{"pkg/scheduler/pack"}, pure: true, ours: []string{"pkg/resource"}, why: "a search over numbers, which a test can compare with brute force"},
 		{dirs: []string{"pkg/scheduler/victims"}, pure: true, ours: framework, outside: data, why: "who gives way, said over the ledger and the votes of plugins; the engine says what is room enough"},
@@ -92,7 +92,7 @@ func hasPrefix(prefixes []string, name string) bool {
 
 // deepBans returns what a room must not reach over any number of imports, and why.
 func deepBans(dir string, pure bool) map[string]string {
-	if slices.Contains([]string{"pkg/resource", "pkg/reason", "pkg/dag", "pkg/quota"}, dir) {
+	if slices.Contains([]string{"pkg/resource", "pkg/reason", "pkg/dag", "pkg/fault", "pkg/quota"}, dir) {
 		return map[string]string{"": "it is to build with the standard library alone"}
 	}
 	if !pure {

@@ -43,6 +43,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	send("evictions_total", "Pods that were told to go.", prometheus.CounterValue, float64(s.Evictions))
 	send("eviction_errors_total", "Evictions that were given up.", prometheus.CounterValue, float64(s.EvictErrors))
 	send("unschedule_job_count", "PodGroups that wait for a reason.", prometheus.GaugeValue, float64(s.Waiting))
+	send("faults_total", "How often something broke over one gang, node, object or plugin, which was left out so that the others go on.", prometheus.CounterValue, float64(s.Faults))
 	attempts := prometheus.NewDesc("volcano_schedule_attempts_total", "Gangs looked at (result attempted) and tasks given a node (result placed).", []string{"result"}, nil)
 	out <- prometheus.MustNewConstMetric(attempts, prometheus.CounterValue, float64(s.Tried), "attempted")
 	out <- prometheus.MustNewConstMetric(attempts, prometheus.CounterValue, float64(s.Placed), "placed")

@@ -114,6 +114,8 @@ func (s *Sim) cycle() []string {
 			out = append(out, fmt.Sprintf("refuse %s: %s", who, d.Why))
 		case engine.Ungate:
 			out = append(out, "ungate "+d.Name)
+		case engine.Fault:
+			out = append(out, "fault "+d.String())
 		case engine.Notice:
 			who := d.Gang
 			if d.Queue != "" {

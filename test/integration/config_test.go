@@ -20,7 +20,7 @@ import (
 // These configurations show in what is scheduled: the first binds nothing.
 const (
 	confIdle   = "actions: enqueue\n"
-	confPlaces = "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n"
+	confPlaces = "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n    enableJobStarving: false\n"
 	confBroken = "actions: \"enqueue, alocate\"\ntiers:\n- plugins:\n  - name: gang\n  - name: binpack\n    arguments:\n      binpack.weight: -1\n"
 )
 
@@ -69,6 +69,9 @@ func TestAConfigurationFileIsReadAgain(t *testing.T) {
 	})
 	eventually(t, func(ctx context.Context) error {
 		return w.event(ctx, "default", "Queue", "root", path+": actions enqueue, allocate; plugins priority, gang")
+	})
+	eventually(t, func(ctx context.Context) error {
+		return w.event(ctx, "default", "Queue", "root", path+`: line 6: plugin "gang": enableJobStarving has no effect here: Muster decides this for itself`)
 	})
 
 	replace(t, path, confBroken)

@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/test/cluster"
@@ -223,6 +227,55 @@ func TestBadInputIsCalledOutAndHurtsNobody(t *testing.T) {
 		})
 		eventually(t, func(ctx context.Context) error { return w.event(ctx, ns, "Pod", name, want) })
 	}
+}
+
+// podsSay waits until the condition PodScheduled of all pods of a namespace is so, and
+// its message begins so.
+func (w *world) podsSay(t *testing.T, namespace string, status corev1.ConditionStatus, why, message string) {
+	t.Helper()
+	eventually(t, func(ctx context.Context) error {
+		pods, err := w.core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			if !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodScheduled && c.Status == status && c.Reason == why && strings.HasPrefix(c.Message, message)
+			}) {
+				return fmt.Errorf("pod %s: %+v", p.Name, p.Status.Conditions)
+			}
+		}
+		return nil
+	})
+}
+
+// TestPodsOfAGangThatWaitsSayWhy has a gang wait for a queue, then for nodes, and run.
+func TestPodsOfAGangThatWaitsSayWhy(t *testing.T) {
+	const pods = 120 // more than are told in one turn
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	w.podGroup(t, ns, "big", pods, "not-yet")
+	for i := range pods {
+		if _, err := w.core.CoreV1().Pods(ns).Create(t.Context(), member(ns, "big", i, 8), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const missing = `QueueMissing: queue "not-yet" does not exist: create it, or name another in spec.queue`
+	w.podsSay(t, ns, corev1.ConditionFalse, corev1.PodReasonUnschedulable, missing)
+	eventually(t, func(ctx context.Context) error { return w.event(ctx, ns, "Pod", "big-7", missing) })
+	w.queue(t, "not-yet", schedulingv1beta1.QueueSpec{})
+	w.podsSay(t, ns, corev1.ConditionFalse, corev1.PodReasonUnschedulable, "NeverFits: ")
+	for i := 2; i < pods; i++ {
+		if err := w.core.CoreV1().Pods(ns).Delete(t.Context(), fmt.Sprintf("big-%d", i), metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	smaller := client.RawPatch(types.MergePatchType, []byte(`{"spec": {"minMember": 2}}`))
+	if err := w.Patch(t.Context(), &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "big"}}, smaller); err != nil {
+		t.Fatal(err)
+	}
+	w.podsSay(t, ns, corev1.ConditionTrue, "", "")
 }
 
 // explanation is what /debug/explain serves.

@@ -63,6 +63,14 @@ type parser struct {
 
 func (p *parser) wrong(line int, err error) { p.faults = append(p.faults, Fault{Line: line, Err: err}) }
 
+// idle notes that a setting means nothing here, once.
+func (p *parser) idle(line int, what, because string) {
+	said := fmt.Sprintf("line %d: %s has no effect here: %s", line, what, because)
+	if !slices.Contains(p.config.Idle, said) {
+		p.config.Idle = append(p.config.Idle, said)
+	}
+}
+
 func (p *parser) top(all []field) {
 	_, versioned := find(all, "apiVersion")
 	_, kind := find(all, "kind")
@@ -210,12 +218,16 @@ func (p *parser) readConfigurations(f field) {
 		}
 		r := framework.Args(arguments(args)).Read()
 		r.Bool("predicateErrorCacheEnable", true)
-		p.spread(r.Err(), place{where, line, args})
+		at := place{where, line, args}
+		env := framework.Env{Idle: func(key, because string) { p.idle(at.lineOf(key), where+": argument "+key, because) }}
+		r.Idle(env, "predicateErrorCacheEnable", "verdicts are remembered in any case, until what they depend on changes")
+		p.spread(r.Err(), at)
 	}
 }
 
 // readMetrics checks the source of node metrics, which no plugin asks yet.
 func (p *parser) readMetrics(f field) {
+	p.idle(f.line, keyMetrics, "no plugin looks at what nodes use")
 	flat := flatten("", p.mapping("", f))
 	r := framework.Args(arguments(flat)).Read()
 	r.Text("type", "")

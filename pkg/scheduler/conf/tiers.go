@@ -95,6 +95,9 @@ func (p *parser) switchAll(switches []field, config *engine.PluginConfig, at *pl
 		if !on {
 			config.Off |= s.Ability
 		}
+		if s == (framework.Switch{}) && !on {
+			p.idle(f.line, at.where+": "+f.key, "Muster decides this for itself")
+		}
 	}
 }
 
@@ -115,12 +118,14 @@ func (p *parser) note(config engine.PluginConfig, at place) {
 
 // build makes the plugin, to hear what it thinks of its arguments.
 func (p *parser) build(config *engine.PluginConfig, at place) {
-	_, err := p.registry.Build(config.Name, config.Args, p.env)
+	env := p.env
+	env.Idle = func(key, because string) { p.idle(at.lineOf(key), at.where+": argument "+key, because) }
+	_, err := p.registry.Build(config.Name, config.Args, env)
 	if on, given := config.Args[hierarchy].(bool); given && !on && err != nil {
 		// The plugin may know nothing of a hierarchy: then there is nothing to switch off.
 		without := maps.Clone(config.Args)
 		delete(without, hierarchy)
-		if _, err = p.registry.Build(config.Name, without, p.env); err == nil {
+		if _, err = p.registry.Build(config.Name, without, env); err == nil {
 			config.Args = without
 		}
 	}

@@ -43,6 +43,8 @@ type Config struct {
 	// OrphansAfter is how long a pod may be without a PodGroup before that is
 	// called out; 0: five seconds.
 	OrphansAfter time.Duration
+	// Idle are words on settings that mean nothing here, for whoever wrote them.
+	Idle []string
 }
 
 // scored is how many of n nodes are scored.
@@ -130,7 +132,9 @@ func (e *Engine) Reconfigure(config Config) error {
 	if err != nil {
 		return err
 	}
+	tiers.OnFault = e.pluginBroke
 	e.config, e.tiers, e.rules = config, tiers, config.rules()
+	e.faults.whole = nil
 	e.World.ForgetDevices()
 	for _, key := range e.objects.order {
 		tiers.Learn(e.objects.known[key], false)

@@ -40,7 +40,7 @@ func (c *Cycle) Placeable(g *model.Gang) bool { return !c.Awaited(g) }
 // is owed to it until it is whole.
 func (c *Cycle) Admit(g *model.Gang) (turn Turn) {
 	e, en := c.engine, c.engine.entries[g]
-	defer c.quarantine(en, c.World.Mark(), &turn)
+	defer c.quarantine(en, c.start(), &turn)
 	c.report.Tried++
 	if no, ok := e.mayGoAhead(g); !ok {
 		turn := c.refuse(en, no.why, no.wakes)
@@ -102,7 +102,7 @@ func (c *Cycle) Place(g *model.Gang) (turn Turn) {
 	e, en := c.engine, c.engine.entries[g]
 	mark := c.World.Mark()
 	defer e.owe(en)
-	defer c.quarantine(en, mark, &turn)
+	defer c.quarantine(en, c.start(), &turn)
 	if c.release(en) {
 		return c.content(en)
 	}
@@ -208,16 +208,6 @@ func (c *Cycle) commit(en *entry, mark model.Mark) {
 	}
 }
 
-// quarantine keeps a fault that one gang provokes, in a plugin or here, from
-// stopping all others: what was placed for it is taken back, and it waits until
-// it is changed.
-func (c *Cycle) quarantine(en *entry, mark model.Mark, turn *Turn) {
-	if fault := recover(); fault != nil {
-		c.World.Rollback(mark)
-		*turn = c.refuse(en, faulty(fault), model.GangChanged)
-	}
-}
-
 // over reports whether a gang has ended and no new task has come since.
 func (en *entry) over() bool {
 	return ended(en.phase) && en.gang.Counts.Idle()
@@ -282,7 +272,7 @@ func (c *Cycle) refuse(en *entry, why reason.Reason, wakes model.Change) Turn {
 		en.wakes |= wakes
 		return Refused
 	}
-	en.wakes, en.short, en.stale = wakes, shortfall{}, false
+	en.wakes, en.short, en.stale = wakes, shortfall{}, time.Time{}
 	if en.why != nil && en.why.Equal(why) {
 		return Refused
 	}

@@ -8,6 +8,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -45,10 +46,11 @@ type Engine struct {
 	unmoved  map[*model.Task]pace // those that could not be made to go, and when they are told again
 	told     []string             // queues since the last run
 	looks    uint64               // at views
-	// stale says that the numbers of some reasons may have changed; they are told anew at retellAt.
-	stale    bool
-	again    bool // another run would try somebody now
-	retellAt time.Time
+	again    bool                 // another run would try somebody now
+	retellAt time.Time            // the numbers of some reasons are told anew then; zero: of none
+	// retelling is how many more are in this run.
+	retelling int
+	faults    faults
 }
 
 // New makes an Engine. Its error names everything that is wrong with the configuration.
@@ -58,7 +60,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{
+	e := &Engine{
 		World:    world,
 		config:   config,
 		registry: registry,
@@ -74,13 +76,17 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		unmoved:  map[*model.Task]pace{},
 		views:    map[model.ClassID]*view{},
 		objects:  objects{known: map[string]runtime.Object{}},
-	}, nil
+		faults:   faults{told: map[string]time.Time{}},
+	}
+	tiers.OnFault = e.pluginBroke
+	return e, nil
 }
 
 // Run decides on everything that may have changed since the last Run.
 func (e *Engine) Run(now time.Time) Report {
 	c := &Cycle{engine: e, World: e.World, Now: now, noPlans: map[lack]uint64{}}
 	e.ran = now
+	e.letIn(now)
 	e.filterNewClasses()
 	e.renumber()
 	e.losePatience(now)
@@ -91,14 +97,16 @@ func (e *Engine) Run(now time.Time) Report {
 	if at, ok := e.tiers.RetryAt(); ok && !now.Before(at) {
 		e.World.Happened |= model.ObjectChanged
 	}
-	e.tiers.Begin(e.World, now)
+	e.leaveOut(e.tiers.Begin(e.World, now)...)
 	c.notice()
+	c.suspectAll()
 	c.waiting = e.wake(now)
+	c.suspectAll()
 	if !e.config.admits() {
 		c.admitAll()
 	}
 	for _, a := range e.config.Actions {
-		a.Run(c)
+		c.act(a)
 	}
 	e.callOutOrphans(c)
 	c.park()
@@ -106,6 +114,7 @@ func (e *Engine) Run(now time.Time) Report {
 	e.World.Commit()
 	e.again = slices.ContainsFunc(e.parked, func(en *entry) bool { return en.wakes&e.World.Happened != 0 })
 	c.report.Parked = len(e.parked)
+	c.tellFaults()
 	return c.report
 }
 
@@ -128,7 +137,7 @@ func (e *Engine) Next() (time.Time, bool) {
 	for _, t := range e.alarms {
 		earlier(t)
 	}
-	if e.stale {
+	if !e.retellAt.IsZero() {
 		earlier(e.retellAt)
 	}
 	if at, ok := e.tiers.RetryAt(); ok {
@@ -160,6 +169,13 @@ func (e *Engine) Explain(gang string) (reason.Reason, bool) {
 	}
 	return *why, true
 }
+
+// Heard is what plugins were answered by servers outside in the last Run, by name, for a recording.
+func (e *Engine) Heard() (map[string]json.RawMessage, error) { return e.tiers.Heard() }
+
+// Recall has plugins ask nobody, and take what was heard in a Run for what they are
+// answered in the next.
+func (e *Engine) Recall(heard map[string]json.RawMessage) error { return e.tiers.Recall(heard) }
 
 // StatusOf returns how far a gang has come, as last told; false when there is no such gang.
 func (e *Engine) StatusOf(gang string) (Status, bool) {

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
@@ -66,36 +69,37 @@ func (EvictFailed) event() {}
 func (ObjectSet) event()   {}
 
 // Apply takes in facts, in the order in which they became known. What follows
-// from them is decided by the next Run.
-func (e *Engine) Apply(events ...Event) {
-	for _, ev := range events {
-		switch ev := ev.(type) {
-		case NodeSet:
-			if n, traits := e.World.SetNode(ev.Node); traits {
-				e.refilter(n)
-			}
-		case NodeGone:
-			if n := e.World.DropNode(ev.Name); n != nil {
-				e.refilter(n)
-			}
-		case QueueSet:
-			e.World.SetQueue(ev.Queue)
-			e.told = append(e.told, ev.Queue.Name)
-		case QueueGone:
-			e.World.DropQueue(ev.Name)
-		case GangSet:
-			e.World.SetGang(ev.Gang)
-		case GangGone:
-			e.World.DropGang(ev.Key, ev.UID)
-		case TaskSet:
-			e.World.SetTask(ev.Task)
-		case TaskGone:
-			e.World.DropTask(ev.UID)
-		case BindRefused, BindFailed, EvictFailed:
-			e.answer(ev)
-		case ObjectSet:
-			e.learn(ev)
+// from them is decided by the next Run. A fact that something breaks over is told of,
+// and those after it are taken in.
+func (e *Engine) Apply(events ...Event) { fault.Each(events, e.apply, e.unfit) }
+
+func (e *Engine) apply(ev Event) {
+	switch ev := ev.(type) {
+	case NodeSet:
+		if n, traits := e.World.SetNode(ev.Node); traits {
+			e.refilter(n)
 		}
+	case NodeGone:
+		if n := e.World.DropNode(ev.Name); n != nil {
+			e.refilter(n)
+		}
+	case QueueSet:
+		e.World.SetQueue(ev.Queue)
+		e.told = append(e.told, ev.Queue.Name)
+	case QueueGone:
+		e.World.DropQueue(ev.Name)
+	case GangSet:
+		e.World.SetGang(ev.Gang)
+	case GangGone:
+		e.World.DropGang(ev.Key, ev.UID)
+	case TaskSet:
+		e.World.SetTask(ev.Task)
+	case TaskGone:
+		e.World.DropTask(ev.UID)
+	case BindRefused, BindFailed, EvictFailed:
+		e.answer(ev)
+	case ObjectSet:
+		e.learn(ev)
 	}
 }
 
@@ -173,7 +177,21 @@ type Notice struct {
 	Said      []string
 }
 
+// Fault says that something broke over one thing, a plugin mostly, and that the work on
+// all others goes on. Faults at one place are told once a minute.
+type Fault struct {
+	Kind, Object string // of the thing: PodGroup, Node, Plugin …
+	Doing        string // what was being done, in words that go after "to"
+	Value        string // what broke
+	Where        string `json:"-"` // the functions at work, the one that broke first
+}
+
+func (f Fault) String() string {
+	return fmt.Sprintf("something broke over %s %s, in order to %s, and is left out: %s", f.Kind, f.Object, f.Doing, f.Value)
+}
+
 func (Bind) decision()   {}
+func (Fault) decision()  {}
 func (Evict) decision()  {}
 func (Notice) decision() {}
 func (Ungate) decision() {}
@@ -191,4 +209,5 @@ type Report struct {
 	// amount times seconds, by resource.
 	Idle   map[string]float64
 	Parked int // gangs asleep after the run
+	Faults int // how often something broke since the last run
 }

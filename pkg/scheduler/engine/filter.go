@@ -5,9 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // causes numbers the words with which filters turn nodes away, so that a class
@@ -85,12 +87,13 @@ func (e *Engine) refilter(n *model.Node) {
 }
 
 // filter asks the filters about nodes. For a class that was placed before, the
-// ratings of the nodes are asked for as well.
+// ratings of the nodes are asked for as well. A node over which a filter breaks is
+// turned away; one over which a rating breaks is rated 0.
 func (e *Engine) filter(c *model.Class, nodes ...*model.Node) {
-	fits := e.tiers.FilterNodes(c)
+	fits := e.filterOf(c)
 	var rate func(*model.Node) int64
 	if c.Ratings != nil {
-		rate = e.tiers.RateNodes(c)
+		rate = e.ratingOf(c)
 	}
 	for len(c.Causes) < len(e.World.Nodes()) {
 		c.Causes = append(c.Causes, e.causes.of(gone))
@@ -98,10 +101,14 @@ func (e *Engine) filter(c *model.Class, nodes ...*model.Node) {
 	for rate != nil && len(c.Ratings) < len(e.World.Nodes()) {
 		c.Ratings = append(c.Ratings, 0)
 	}
-	for _, n := range nodes {
-		if rate != nil && n.Known {
-			c.Ratings[n.ID] = rate(n)
-		}
+	if rate != nil {
+		fault.Each(nodes, func(n *model.Node) {
+			if n.Known {
+				c.Ratings[n.ID] = rate(n)
+			}
+		}, e.unrated)
+	}
+	fault.Each(nodes, func(n *model.Node) {
 		switch cause, ok := fits(n); {
 		case !n.Known:
 			c.Causes[n.ID] = e.causes.of(gone)
@@ -110,21 +117,53 @@ func (e *Engine) filter(c *model.Class, nodes ...*model.Node) {
 		default:
 			c.Causes[n.ID] = e.causes.of(cause)
 		}
+	}, func(n *model.Node, broke fault.Fault) {
+		e.note(Fault{Kind: "Node", Object: n.Name, Doing: "filter it"}, broke)
+		c.Causes[n.ID] = e.causes.of(broken(broke))
+	})
+}
+
+// broken words the cause of nodes over which a filter broke.
+func broken(broke fault.Fault) string { return "a filter broke: " + broke.Value }
+
+// filterOf prepares the filters for a class; when they break over it, no node will do.
+func (e *Engine) filterOf(c *model.Class) (fits framework.NodeFilter) {
+	if broke := fault.Try(func() { fits = e.tiers.FilterNodes(c) }); broke != nil {
+		e.note(Fault{Kind: "Class", Object: c.Shape.Key, Doing: "filter nodes for it"}, *broke)
+		cause := broken(*broke)
+		return func(*model.Node) (string, bool) { return cause, false }
 	}
+	return fits
+}
+
+// ratingOf prepares the ratings for a class; nil when there are none, or they break over it.
+func (e *Engine) ratingOf(c *model.Class) (rate func(*model.Node) int64) {
+	if broke := fault.Try(func() { rate = e.tiers.RateNodes(c) }); broke != nil {
+		e.note(Fault{Kind: "Class", Object: c.Shape.Key, Doing: "rate nodes for it"}, *broke)
+	}
+	return rate
+}
+
+// unrated notes a node over which a rating broke.
+func (e *Engine) unrated(n *model.Node, broke fault.Fault) {
+	e.note(Fault{Kind: "Node", Object: n.Name, Doing: "rate it"}, broke)
 }
 
 // rate asks for the ratings of all nodes by a class that is about to be placed.
 func (e *Engine) rate(c *model.Class) {
-	rate := e.tiers.RateNodes(c)
-	if rate == nil || c.Ratings != nil {
+	if c.Ratings != nil {
+		return
+	}
+	rate := e.ratingOf(c)
+	if rate == nil {
 		return
 	}
 	c.Ratings = make([]int64, len(e.World.Nodes()))
-	for _, n := range e.World.Nodes() {
+	fault.Each(e.World.Nodes(), func(n *model.Node) {
 		if c.Fits(n) {
 			c.Ratings[n.ID] = rate(n)
 		}
-	}
+	}, e.unrated)
 }
 
 // tally is what keeps a class off the nodes, for people to read. It holds while the

@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -18,7 +18,7 @@ type entry struct {
 	last  Status         // as last reported
 	phase model.Phase
 	awake bool      // to be tried in this run
-	stale bool      // the numbers of why may have changed
+	stale time.Time // from when on why is told anew, since its numbers may have changed; zero: they have not
 	short shortfall // what must be so before another attempt makes sense
 	said  []string  // about its hints
 	// opened are tasks whose gates were asked to be opened.
@@ -39,34 +39,41 @@ type entry struct {
 // takeChanged brings the entries up to date with the gangs that events touched, and returns those.
 func (e *Engine) takeChanged(now time.Time) []*entry {
 	var changed []*entry
-	for _, g := range e.World.TakeTouched() {
-		en := e.entries[g]
-		if !g.Known && len(g.Tasks) == 0 {
-			if en != nil {
-				e.forget(en)
-			}
-			continue
+	fault.Each(e.World.TakeTouched(), func(g *model.Gang) {
+		if en := e.catchUp(g, now); en != nil {
+			changed = append(changed, en)
 		}
-		if en == nil {
-			en = &entry{gang: g, phase: g.Phase}
-			e.entries[g] = en
-			e.parked = append(e.parked, en)
-			if en.phase == model.Inqueue && lacks(g) {
-				e.promise(en, now) // it was told to go ahead before we came
-			}
-		}
-		if en.last.UID != g.UID {
-			en.phase, en.why, en.last = g.Phase, nil, Status{}
-		}
-		en.wakes |= model.GangChanged
-		if !lacks(g) || g.Counts.Alive() > en.most {
-			en.impatient = false // a pod that is made anew time and again is no sign of life
-		}
-		e.await(en)
-		e.owe(en)
-		changed = append(changed, en)
-	}
+	}, e.accuse)
 	return changed
+}
+
+// catchUp brings the entry of a gang up to date; nil when there is none any more.
+func (e *Engine) catchUp(g *model.Gang, now time.Time) *entry {
+	en := e.entries[g]
+	if !g.Known && len(g.Tasks) == 0 {
+		if en != nil {
+			e.forget(en)
+		}
+		return nil
+	}
+	if en == nil {
+		en = &entry{gang: g, phase: g.Phase}
+		e.entries[g] = en
+		e.parked = append(e.parked, en)
+		if en.phase == model.Inqueue && lacks(g) {
+			e.promise(en, now) // it was told to go ahead before we came
+		}
+	}
+	if en.last.UID != g.UID {
+		en.phase, en.why, en.last = g.Phase, nil, Status{}
+	}
+	en.wakes |= model.GangChanged
+	if !lacks(g) || g.Counts.Alive() > en.most {
+		en.impatient = false // a pod that is made anew time and again is no sign of life
+	}
+	e.await(en)
+	e.owe(en)
+	return en
 }
 
 func (e *Engine) forget(en *entry) {
@@ -83,33 +90,49 @@ func (e *Engine) forget(en *entry) {
 func (e *Engine) wake(now time.Time) []*entry {
 	happened := e.World.Happened
 	e.World.Happened = 0
-	retell := e.stale && !now.Before(e.retellAt)
-	if retell {
-		e.stale = false
-	}
+	e.retelling, e.retellAt = retellMost, time.Time{}
 	var awake []*entry
 	asleep := e.parked[:0]
-	for _, en := range e.parked {
-		hit := en.wakes & (happened | model.GangChanged)
-		switch {
-		case hit == 0 && !(retell && en.stale):
-		case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !retell && e.stillShort(en):
-			e.markStale(en, now)
-			if now.Before(en.plans.notBefore) {
-				e.alarm(en, en.plans.notBefore) // there may be other victims then
-			}
-		case hit&^passing == 0 && now.Before(en.tries.notBefore):
-			e.alarm(en, en.tries.notBefore)
-		default:
-			en.awake = true
-			awake = append(awake, en)
-			continue
+	fault.Each(e.parked, func(en *entry) {
+		if e.sleeps(en, happened, now) {
+			e.remindOf(en, now)
+			asleep = append(asleep, en)
+			return
 		}
+		en.awake, en.stale = true, time.Time{}
+		awake = append(awake, en)
+	}, func(en *entry, broke fault.Fault) {
+		e.accuse(en.gang, broke)
 		asleep = append(asleep, en)
-	}
+	})
 	clear(e.parked[len(asleep):])
 	e.parked = asleep
 	return awake
+}
+
+// sleeps reports whether a gang need not be tried, after what happened.
+func (e *Engine) sleeps(en *entry, happened model.Change, now time.Time) bool {
+	hit := en.wakes & (happened | model.GangChanged)
+	due := e.retelling > 0 && !en.stale.IsZero() && !now.Before(en.stale)
+	switch {
+	case hit == 0 && !due:
+	case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !due && e.stillShort(en):
+		if en.stale.IsZero() {
+			en.stale = now.Add(retellAfter)
+		}
+		if now.Before(en.plans.notBefore) {
+			e.alarm(en, en.plans.notBefore) // there may be other victims then
+		}
+	case hit&^passing == 0 && now.Before(en.tries.notBefore):
+		e.alarm(en, en.tries.notBefore)
+		en.stale = time.Time{} // that attempt tells
+	default:
+		if due {
+			e.retelling--
+		}
+		return false
+	}
+	return true
 }
 
 // passing is what happens all the time on a busy cluster.
@@ -136,16 +159,28 @@ func (p pace) after(long bool, now time.Time) pace {
 	return p
 }
 
-// retellAfter is how long the numbers of a reason may lag behind when an attempt
-// would only tell other numbers: on a busy cluster they change with every pod
-// that ends, for all who wait. Explain is never behind.
-const retellAfter = 5 * time.Second
+const (
+	// retellAfter is how long the numbers of a reason may lag behind when an attempt
+	// would only tell other numbers: on a busy cluster they change with every pod
+	// that ends, for all who wait. Explain is never behind.
+	retellAfter = 5 * time.Second
+	// retellMost is how many reasons are told anew in one run for their numbers alone.
+	// Others follow in later runs, retellGap apart: those told go behind them.
+	retellMost = 100
+	retellGap  = 50 * time.Millisecond
+)
 
-// markStale notes that the numbers of an entry's reason may have changed.
-func (e *Engine) markStale(en *entry, now time.Time) {
-	en.stale = true
-	if !e.stale {
-		e.stale, e.retellAt = true, now.Add(retellAfter)
+// remindOf sees to it that the reason of a gang that sleeps is told anew in time.
+func (e *Engine) remindOf(en *entry, now time.Time) {
+	if en.stale.IsZero() {
+		return
+	}
+	at := en.stale
+	if soonest := now.Add(retellGap); at.Before(soonest) {
+		at = soonest
+	}
+	if e.retellAt.IsZero() || at.Before(e.retellAt) {
+		e.retellAt = at
 	}
 }
 
@@ -230,7 +265,7 @@ func (e *Engine) losePatience(now time.Time) {
 
 // reconsider returns why a gang waits as things are now, nil when it does not, by
 // an attempt that leaves no trace.
-func (e *Engine) reconsider(en *entry) (why *reason.Reason) {
+func (e *Engine) reconsider(en *entry) *reason.Reason {
 	g := en.gang
 	if !e.votes(en) && (nothingToDo(g) || en.over()) {
 		return nil
@@ -252,13 +287,16 @@ func (e *Engine) reconsider(en *entry) (why *reason.Reason) {
 	e.setAside(g, nil)
 	mark := e.World.Mark()
 	defer func() {
-		if fault := recover(); fault != nil {
-			why = new(faulty(fault))
-		}
 		e.World.Rollback(mark)
 		e.setAside(g, claims)
 	}()
-	if no := e.attempt(en); no.why.Code != "" {
+	var no refusal
+	if broke := fault.Try(func() { no = e.attempt(en) }); broke != nil {
+		e.tiers.Comparing() // a question leaves no trace
+		clear(e.views)
+		return new(faulty(*broke))
+	}
+	if no.why.Code != "" {
 		return &no.why
 	}
 	return en.why // it would fit: it is tried when its turn comes
@@ -297,26 +335,4 @@ func (e *Engine) attempt(en *entry) refusal {
 		no.why, no.why.Also = all[0], all[1:]
 	}
 	return no
-}
-
-// enough reports whether a gang has the tasks that it needs, behind gates or not;
-// if not, how many which of its roles lacks.
-func enough(g *model.Gang) (reason.Reason, bool) {
-	for i := range g.Roles {
-		r := &g.Roles[i]
-		if why, ok := r.Exist(r.Min, r.Name); !ok {
-			return why, false
-		}
-	}
-	return g.Counts.Exist(g.Min, "")
-}
-
-// stuck says that the API server does not take the binding of a task.
-func stuck(t *model.Task) reason.Reason {
-	return reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}
-}
-
-// faulty says what broke.
-func faulty(fault any) reason.Reason {
-	return reason.Reason{Code: reason.Fault, Value: fmt.Sprint(fault)}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/reason"
@@ -15,30 +16,33 @@ import (
 
 // tellStatus reports each changed gang whose status is not what was last told.
 func (c *Cycle) tellStatus() {
-	for _, en := range c.changed {
-		g := en.gang
-		if c.engine.entries[g] != en {
-			continue
-		}
-		if !g.Known {
-			c.engine.tally(en, false)
-			continue
-		}
-		en.phase = phaseOf(g, en.phase)
-		c.engine.tally(en, true)
-		_, stuck := g.Stuck()
-		status := Status{
-			Gang: g.Key, UID: g.UID, Phase: en.phase,
-			Running: g.Counts.Running, Succeeded: g.Counts.Succeeded, Failed: g.Counts.Failed,
-			Held: g.Counts.Held() - stuck, Min: g.Min,
-			Waiting: g.Counts.Waiting + g.Counts.Gated,
-			Whole:   g.Whole() && g.Counts.Held() > 0 && stuck == 0,
-			Waits:   en.why != nil,
-		}
-		if status != en.last {
-			en.last = status
-			c.emit(status)
-		}
+	fault.Each(c.changed, c.tellStatusOf, func(en *entry, broke fault.Fault) { c.engine.accuse(en.gang, broke) })
+	c.suspectAll()
+}
+
+func (c *Cycle) tellStatusOf(en *entry) {
+	g := en.gang
+	if c.engine.entries[g] != en {
+		return
+	}
+	if !g.Known {
+		c.engine.tally(en, false)
+		return
+	}
+	en.phase = phaseOf(g, en.phase)
+	c.engine.tally(en, true)
+	_, stuck := g.Stuck()
+	status := Status{
+		Gang: g.Key, UID: g.UID, Phase: en.phase,
+		Running: g.Counts.Running, Succeeded: g.Counts.Succeeded, Failed: g.Counts.Failed,
+		Held: g.Counts.Held() - stuck, Min: g.Min,
+		Waiting: g.Counts.Waiting + g.Counts.Gated,
+		Whole:   g.Whole() && g.Counts.Held() > 0 && stuck == 0,
+		Waits:   en.why != nil,
+	}
+	if status != en.last {
+		en.last = status
+		c.emit(status)
 	}
 }
 

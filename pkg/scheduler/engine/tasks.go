@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -198,13 +199,19 @@ func (e *Engine) callOutOrphans(c *Cycle) {
 			e.adopt(t, c.Now)
 		}
 	}
-	e.orphans = slices.DeleteFunc(e.orphans, func(o *orphan) bool {
-		settled := c.callOut(o)
-		if settled {
+	left := e.orphans[:0]
+	fault.Each(e.orphans, func(o *orphan) {
+		if c.callOut(o) {
 			delete(e.adopted, o.task)
+		} else {
+			left = append(left, o)
 		}
-		return settled
+	}, func(o *orphan, broke fault.Fault) {
+		delete(e.adopted, o.task)
+		e.note(Fault{Kind: "Pod", Object: o.task.Name, Doing: "see whether it has a PodGroup"}, broke)
 	})
+	clear(e.orphans[len(left):])
+	e.orphans = left
 }
 
 // adopt begins to count how long a pod has no gang.

@@ -270,3 +270,20 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 	}
 	return no, false
 }
+
+// enough reports whether a gang has the tasks that it needs, behind gates or not;
+// if not, how many which of its roles lacks.
+func enough(g *model.Gang) (reason.Reason, bool) {
+	for i := range g.Roles {
+		r := &g.Roles[i]
+		if why, ok := r.Exist(r.Min, r.Name); !ok {
+			return why, false
+		}
+	}
+	return g.Counts.Exist(g.Min, "")
+}
+
+// stuck says that the API server does not take the binding of a task.
+func stuck(t *model.Task) reason.Reason {
+	return reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}
+}

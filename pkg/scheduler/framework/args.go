@@ -50,6 +50,14 @@ func (r *Reader) Has(key string) bool {
 	return ok
 }
 
+// Idle reads over an argument that is known elsewhere and means nothing here, and has
+// that said to whoever gives it; because completes "it has no effect here: ".
+func (r *Reader) Idle(env Env, key, because string) {
+	if r.Has(key) && env.Idle != nil {
+		env.Idle(key, because)
+	}
+}
+
 // Wrong notes that an argument's value can't be right.
 func (r *Reader) Wrong(key, remedy string) {
 	r.errs = append(r.errs, &ArgError{Key: key, Value: r.args[key], Remedy: remedy})

@@ -15,8 +15,8 @@ type CountsDevices interface {
 
 // Recount asks the first plugin that counts devices.
 func (t *Tiers) Recount() (changed []model.Devices, stock resource.List, news bool) {
-	if len(t.counts) == 0 {
-		return nil, nil, false
+	if len(t.counts) > 0 {
+		ask(t, t.counts[:1], "count devices", func(p CountsDevices) { changed, stock, news = p.Recount() })
 	}
-	return t.counts[0].Recount()
+	return changed, stock, news
 }

@@ -11,6 +11,8 @@ import (
 type Env struct {
 	// Dim numbers a resource name.
 	Dim func(name string) int
+	// Idle is told of arguments that mean nothing here, and why; nil: nobody is.
+	Idle func(key, because string)
 }
 
 // New makes a plugin, or says which argument is wrong and what would be right.

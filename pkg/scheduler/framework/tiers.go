@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -22,6 +23,12 @@ type Enabled struct {
 // cycle asks no value for its type. The order of plugins is that of the
 // configuration, first tier first: the first that has an opinion decides.
 type Tiers struct {
+	// OnFault is told of a plugin that broke while it was told or asked something that
+	// concerns no single gang. It is taken as having no opinion.
+	OnFault func(plugin, doing string, broke fault.Fault)
+
+	enabled     [][]Enabled
+	comparing   comparing
 	begins      []Begins
 	learners    []Learns
 	queueOrders []OrdersQueues
@@ -39,6 +46,7 @@ type Tiers struct {
 	notices     []Notices
 	onQueues    []NoticesOnQueues
 	retries     []Retries
+	outside     []AsksOutside
 	counts      []CountsDevices
 	lasting     []Continues
 	protectors  []ProtectsTasks
@@ -49,7 +57,7 @@ type Tiers struct {
 
 // Compose sorts plugins by what they can do.
 func Compose(tiers [][]Enabled) *Tiers {
-	t := &Tiers{}
+	t := &Tiers{enabled: tiers}
 	for _, tier := range tiers {
 		var votes []VotesOnGangs
 		t.canvass(tier)
@@ -63,6 +71,7 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.notices = add(t.notices, p, 0)
 			t.onQueues = add(t.onQueues, p, 0)
 			t.retries = add(t.retries, p, 0)
+			t.outside = add(t.outside, p, 0)
 			t.counts = add(t.counts, p, 0)
 			t.lasting = add(t.lasting, p, 0)
 		}
@@ -128,24 +137,23 @@ func add[T any](list []T, p Enabled, ability Abilities) []T {
 	return list
 }
 
-// Begin tells plugins that a cycle begins.
-func (t *Tiers) Begin(w *model.World, now time.Time) {
-	for _, p := range t.begins {
-		p.Begin(w, now)
-	}
+// Begin tells plugins that a cycle begins, and returns those that broke over it.
+func (t *Tiers) Begin(w *model.World, now time.Time) (broken []string) {
+	return ask(t, t.begins, "begin a cycle", func(p Begins) { p.Begin(w, now) })
 }
 
 // Learn tells plugins of an object.
 func (t *Tiers) Learn(o runtime.Object, gone bool) {
-	for _, p := range t.learners {
-		p.Learn(o, gone)
-	}
+	ask(t, t.learners, "learn", func(p Learns) { p.Learn(o, gone) })
 }
 
 // CompareQueues is a total order. What no plugin decides goes by arrival.
 func (t *Tiers) CompareQueues(a, b *model.Queue) int {
-	for _, p := range t.queueOrders {
-		if c := p.CompareQueues(a, b); c != 0 {
+	for i, p := range t.queueOrders {
+		t.comparing.queues = i + 1
+		c := p.CompareQueues(a, b)
+		t.comparing.queues = 0
+		if c != 0 {
 			return c
 		}
 	}
@@ -162,8 +170,11 @@ func (t *Tiers) CompareGangs(a, b *model.Gang) int {
 		}
 		return 1
 	}
-	for _, p := range t.gangOrders {
-		if c := p.CompareGangs(a, b); c != 0 {
+	for i, p := range t.gangOrders {
+		t.comparing.gangs = i + 1
+		c := p.CompareGangs(a, b)
+		t.comparing.gangs = 0
+		if c != 0 {
 			return c
 		}
 	}
@@ -172,8 +183,11 @@ func (t *Tiers) CompareGangs(a, b *model.Gang) int {
 
 // CompareTasks is a total order: what no plugin decides goes by arrival.
 func (t *Tiers) CompareTasks(a, b *model.Task) int {
-	for _, p := range t.taskOrders {
-		if c := p.CompareTasks(a, b); c != 0 {
+	for i, p := range t.taskOrders {
+		t.comparing.tasks = i + 1
+		c := p.CompareTasks(a, b)
+		t.comparing.tasks = 0
+		if c != 0 {
 			return c
 		}
 	}
@@ -181,11 +195,11 @@ func (t *Tiers) CompareTasks(a, b *model.Task) int {
 }
 
 // Deserved is a queue's part of the cluster; nil when no plugin divides it.
-func (t *Tiers) Deserved(q *model.Queue) resource.Vector {
-	if !t.Divides() {
-		return nil
+func (t *Tiers) Deserved(q *model.Queue) (part resource.Vector) {
+	if t.Divides() {
+		ask(t, t.divisions[:1], "divide the cluster among queues", func(p Divides) { part = p.Deserved(q) })
 	}
-	return t.divisions[0].Deserved(q)
+	return part
 }
 
 // Divides reports whether a plugin divides the cluster among queues.
@@ -237,18 +251,14 @@ func (t *Tiers) ReserveFrom(g *model.Gang) (time.Time, bool) {
 // Notices gathers what can't be right in the hints of a gang.
 func (t *Tiers) Notices(g *model.Gang) []string {
 	var said []string
-	for _, p := range t.notices {
-		said = append(said, p.Notices(g)...)
-	}
+	ask(t, t.notices, "look at the hints of PodGroup "+g.Key, func(p Notices) { said = append(said, p.Notices(g)...) })
 	return said
 }
 
 // NoticesOnQueue gathers what can't be right in the hints of a queue.
 func (t *Tiers) NoticesOnQueue(q *model.Queue) []string {
 	var said []string
-	for _, p := range t.onQueues {
-		said = append(said, p.NoticesOnQueue(q)...)
-	}
+	ask(t, t.onQueues, "look at the hints of Queue "+q.Name, func(p NoticesOnQueues) { said = append(said, p.NoticesOnQueue(q)...) })
 	return said
 }
 
@@ -256,17 +266,13 @@ func (t *Tiers) NoticesOnQueue(q *model.Queue) []string {
 func (t *Tiers) RetryAt() (time.Time, bool) {
 	var at time.Time
 	found := false
-	for _, p := range t.retries {
+	ask(t, t.retries, "say when to ask again", func(p Retries) {
 		if next, ok := p.RetryAt(); ok && (!found || next.Before(at)) {
 			at, found = next, true
 		}
-	}
+	})
 	return at, found
 }
-
-// AskOutside reports whether a plugin asks somebody outside, who answers when and as
-// he likes: what would be decided now can't be found out without asking him again.
-func (t *Tiers) AskOutside() bool { return len(t.retries) > 0 }
 
 // FilterNodes joins the filters of all plugins for one class; the first cause counts.
 func (t *Tiers) FilterNodes(c *model.Class) NodeFilter {

@@ -33,8 +33,8 @@ func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, b
 	if !t.Ours && t.Node == "" {
 		return model.TaskSpec{}, false
 	}
-	if name := group(p); t.Ours && name != "" {
-		t.Gang = p.Namespace + "/" + name
+	if t.Ours {
+		t.Gang = GangOf(p)
 	}
 	if p.Status.StartTime != nil {
 		t.Started = p.Status.StartTime.Time
@@ -50,6 +50,14 @@ func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, b
 	}
 	t.Shape = shape(p)
 	return t, true
+}
+
+// GangOf is the key of the PodGroup that a pod names; empty when it names none.
+func GangOf(p *corev1.Pod) string {
+	if name := group(p); name != "" {
+		return p.Namespace + "/" + name
+	}
+	return ""
 }
 
 // claims lists a pod's claims for devices. One that is yet to be made by a template

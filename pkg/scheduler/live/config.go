@@ -201,6 +201,20 @@ func (c *configs) apply(ctx context.Context, u update, snapshot *Snapshot) {
 		}
 	}
 	c.recorder.Event(c.subject(ctx), corev1.EventTypeNormal, "Configured", clip(c.options.Source.String()+": "+summary))
+	c.sayIdle(ctx)
+}
+
+// sayIdle says, once for each configuration, what in it means nothing here.
+func (c *configs) sayIdle(ctx context.Context) {
+	idle := c.running.Idle
+	if len(idle) == 0 {
+		return
+	}
+	source := c.options.Source.String()
+	for _, said := range idle {
+		logr.FromContextOrDiscard(ctx).Info("a setting has no effect", "source", source, "said", said)
+	}
+	c.recorder.Event(c.subject(ctx), corev1.EventTypeWarning, "SettingWithoutEffect", clip(source+": "+strings.Join(idle, "\n")))
 }
 
 // faults lists what is wrong with a configuration, one thing each.

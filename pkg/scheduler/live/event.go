@@ -3,14 +3,20 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record/util"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/intake"
 )
 
 const (
@@ -19,18 +25,83 @@ const (
 	eventLimit = 50_000
 	// eventPause is how long events wait before it is looked again whether bindings wait.
 	eventPause = 50 * time.Millisecond
+	// waitPause is how long a gang waits before its pods are told why.
+	waitPause = 3 * time.Second
+	// podPause is the least time between two pods that are told why they wait.
+	podPause = 20 * time.Millisecond
+	// podsATurn is how many pods of a gang are told before the next gang's turn.
+	podsATurn = 100
+	// byGang is the index of pods by the key of their PodGroup.
+	byGang = "muster/gang"
 )
 
-// announcer writes an event for each pod that was bound. An event costs the API
-// server as much as a binding, so events are written by one worker, and only
-// while no binding waits: a burst is bound first and spoken of afterwards.
+// announcer writes an event for each pod that was bound, and tells the pods of gangs
+// that wait why. Each costs the API server as much as a binding, so they are written by
+// one worker each, and only while no binding waits: a burst is bound first and spoken
+// of afterwards.
 type announcer struct {
 	*Scheduler
-	binds *mailbox[engine.Bind]
+	binds   *mailbox[engine.Bind]
+	waiters workqueue.TypedRateLimitingInterface[string] // gangs
 }
 
 func newAnnouncer(s *Scheduler) *announcer {
-	return &announcer{Scheduler: s, binds: newMailbox[engine.Bind]()}
+	return &announcer{Scheduler: s, binds: newMailbox[engine.Bind](), waiters: newQueue[string](time.Second, time.Minute)}
+}
+
+// waits takes notice that a gang waits. It never waits itself.
+func (a *announcer) waits(gang string) { a.waiters.AddAfter(gang, waitPause) }
+
+// tellPods tells some pods of a gang that waits why: each once for each cause, however
+// often the numbers change. The words begin with the cause, so that a pod shows what it
+// was told.
+func (a *announcer) tellPods(ctx context.Context, gang string) error {
+	var pods corev1.PodList
+	if err := a.cache.List(ctx, &pods, client.MatchingFields{byGang: gang}, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the pods of gang %s: %w", gang, err)
+	}
+	told := 0
+	for i := range pods.Items {
+		why, waits := a.waitsFor(gang)
+		if !waits {
+			return nil
+		}
+		p, cause := &pods.Items[i], string(why.Code)+": "
+		if !a.answersTo(p.Spec.SchedulerName) || !toBeTold(p, cause) {
+			continue
+		}
+		if told++; told > podsATurn || !pause(ctx, podPause) || !a.quiet(ctx) {
+			a.waiters.Add(gang) // the others are told in its next turn
+			return nil
+		}
+		meta := map[string]any{"uid": p.UID, "resourceVersion": p.ResourceVersion} // it may be bound by now
+		err := a.unschedulable(ctx, p.Namespace+"/"+p.Name, meta, clip(cause+why.String()))
+		switch {
+		case apierrors.IsConflict(err):
+			a.waits(gang)
+		case err != nil && !late(err):
+			return err
+		}
+	}
+	return nil
+}
+
+// toBeTold reports whether a pod waits for a node and was not told of a cause yet.
+func toBeTold(p *corev1.Pod, cause string) bool {
+	if p.Spec.NodeName != "" || p.DeletionTimestamp != nil || len(p.Spec.SchedulingGates) > 0 || p.Status.Phase != corev1.PodPending {
+		return false
+	}
+	return !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && strings.HasPrefix(c.Message, cause)
+	})
+}
+
+// gangIndex is the index of pods by PodGroup.
+func gangIndex(o client.Object) []string {
+	if p, ok := o.(*corev1.Pod); ok && intake.GangOf(p) != "" {
+		return []string{intake.GangOf(p)}
+	}
+	return nil
 }
 
 // bound takes notice of a binding that was written. It never waits.

@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -68,6 +69,7 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		snapshot.Tried += int64(report.Tried)
 		snapshot.Placed += int64(report.Placed)
 		snapshot.planned(report)
+		snapshot.Faults += int64(report.Faults)
 		snapshot.CycleSeconds += time.Since(begin).Seconds()
 		s.publish(snapshot)
 		if pending != nil {
@@ -153,6 +155,7 @@ func (s *Scheduler) recordRun(ctx context.Context, events []engine.Event, now ti
 		return
 	}
 	s.record.Applied(events)
+	s.record.Heard(s.engine.Heard())
 	s.record.Ran(now, report)
 	if err := s.record.Err(); err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "the recording ends here")
@@ -214,6 +217,9 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 		case engine.Notice:
 			log.Info("hints are left out", "gang", d.Gang, "queue", d.Queue, "said", d.Said)
 			s.notice(ctx, d)
+		case engine.Fault:
+			log.Error(errors.New(d.Value), d.String(), "where", d.Where)
+			s.recorder.Event(s.configs.subject(ctx), corev1.EventTypeWarning, string(reason.Fault), clip(d.String()))
 		case engine.Status:
 			s.moved(log, d)
 		}

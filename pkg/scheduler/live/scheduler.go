@@ -100,6 +100,7 @@ type Snapshot struct {
 	Evictions   int64 // pods that were told to go
 	EvictErrors int64 // evictions that were given up
 	Waiting     int   // gangs with a reason to wait
+	Faults      int64 // how often something broke over one thing, which was left out
 	// ConfigReloads and ConfigErrors are how often another configuration was
 	// taken or refused since the start; ConfigInvalid: the last was refused.
 	ConfigReloads, ConfigErrors int64
@@ -223,6 +224,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		return err
 	}
 	log.Info("watches are synced", "schedulerNames", s.options.SchedulerNames)
+	s.configs.sayIdle(ctx)
 	var workers sync.WaitGroup
 	workers.Go(func() { s.binder.run(drain) })
 	workers.Go(func() { work(drain, evictWorkers, s.evictor.queue, s.evictor.write) })
@@ -232,12 +234,14 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	workers.Go(func() { work(drain, 1, s.queues.queue, s.queues.write) })
 	workers.Go(func() { s.configs.watchFile(watching) })
 	workers.Go(func() { s.announcer.run(ctx) })
+	workers.Go(func() { work(ctx, 1, s.announcer.waiters, s.announcer.tellPods) })
 	s.ready.Store(true)
 	err := s.loop(ctx, stopped)
 	s.ready.Store(false)
 	stop()
 	timer := time.AfterFunc(s.options.DrainTimeout, cancel)
 	defer timer.Stop()
+	s.announcer.waiters.ShutDown()
 	s.gates.queue.ShutDownWithDrain()
 	s.evictor.queue.ShutDown()  // who was not told to go stays; the next scheduler decides anew
 	s.preparer.queue.ShutDown() // who is prepared but not bound is seen as waiting by the next scheduler
@@ -265,6 +269,14 @@ func (s *Scheduler) wait(gang string, why *reason.Reason) (before reason.Code) {
 		s.waiting[gang] = *why
 	}
 	return before
+}
+
+// waitsFor returns why a gang waits; false when it does not.
+func (s *Scheduler) waitsFor(gang string) (reason.Reason, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	why, waits := s.waiting[gang]
+	return why, waits
 }
 
 // watched returns one empty object of every kind that is watched.

@@ -69,6 +69,9 @@ func (w *statusWriter) change(gang, uid string, edit func(*verdict)) (before ver
 	}
 	w.mu.Unlock()
 	w.queue.AddAfter(gang, wait)
+	if v.why != nil {
+		w.announcer.waits(gang)
+	}
 	return before
 }
 
@@ -201,27 +204,34 @@ func (w *statusWriter) announce(pg *schedulingv1beta1.PodGroup, v verdict, was s
 
 // writeOrphan tells a pod why nobody places it.
 func (w *statusWriter) writeOrphan(ctx context.Context, d engine.Refuse) error {
-	namespace, name, err := cache.SplitMetaNamespaceKey(d.Task)
-	if err != nil {
-		return fmt.Errorf("pod %s: %w", d.Task, err)
-	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": d.UID},
-		"status": map[string]any{"conditions": []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
-			Message: d.Why.String(), LastTransitionTime: metav1.Now(),
-		}}},
-	})
-	if err != nil {
-		return fmt.Errorf("pod %s: %w", d.Task, err)
-	}
-	pod, err := w.pods.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	err := w.unschedulable(ctx, d.Task, map[string]any{"uid": d.UID}, d.Why.String())
 	if late(err) {
 		return nil
 	}
+	return err
+}
+
+// unschedulable writes to a pod, of which key is namespace/name, why it is not placed,
+// unless it is another than meta says.
+func (s *Scheduler) unschedulable(ctx context.Context, key string, meta map[string]any, message string) error {
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
-		return fmt.Errorf("pod %s: %w", d.Task, err)
+		return fmt.Errorf("pod %s: %w", key, err)
 	}
-	w.recorder.Event(pod, corev1.EventTypeWarning, "FailedScheduling", d.Why.String())
+	patch, err := json.Marshal(map[string]any{
+		"metadata": meta,
+		"status": map[string]any{"conditions": []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			Message: message, LastTransitionTime: metav1.Now(),
+		}}},
+	})
+	if err != nil {
+		return fmt.Errorf("pod %s: %w", key, err)
+	}
+	pod, err := s.pods.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return fmt.Errorf("pod %s: %w", key, err)
+	}
+	s.recorder.Event(pod, corev1.EventTypeWarning, "FailedScheduling", message)
 	return nil
 }

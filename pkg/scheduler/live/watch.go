@@ -33,6 +33,9 @@ func (s *Scheduler) watch(ctx context.Context) error {
 			return fmt.Errorf("watch %T: %w; are Muster's CRDs installed?", obj, err)
 		}
 	}
+	if err := s.cache.IndexField(ctx, &corev1.Pod{}, byGang, gangIndex); err != nil {
+		return fmt.Errorf("index pods: %w", err)
+	}
 	for i, obj := range kinds {
 		seen, err := informers[i].AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc: func(o any) { s.tell(ctx, o, false) },

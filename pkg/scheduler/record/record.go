@@ -21,9 +21,13 @@ type line struct {
 	Conf      *string    `json:"conf,omitempty"` // volcano-scheduler.conf from here on
 	Events    []tagged   `json:"events,omitempty"`
 	Asked     string     `json:"asked,omitempty"`     // why the gang of that name waits
+	Heard     answers    `json:"heard,omitempty"`     // what servers outside answered in the run that follows
 	Run       *time.Time `json:"run,omitempty"`       // the engine was run at this time,
 	Decisions []tagged   `json:"decisions,omitempty"` // and decided this
 }
+
+// answers are what plugins were answered, by name.
+type answers map[string]json.RawMessage
 
 // tagged is a value with the name of its type.
 type tagged struct {
@@ -62,6 +66,17 @@ func (w *Writer) Applied(events []engine.Event) {
 // Asked notes that somebody asked why a gang waits: to answer, the engine looks at
 // nodes, and in which order it rates them counts where not all of them are rated.
 func (w *Writer) Asked(gang string) { w.put(line{Asked: gang}) }
+
+// Heard notes what servers outside answered in the run that is noted next; an error
+// in telling that ends the recording.
+func (w *Writer) Heard(heard map[string]json.RawMessage, err error) {
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("record: %w", err)
+	}
+	if len(heard) > 0 {
+		w.put(line{Heard: heard})
+	}
+}
 
 // Ran notes a run and what it decided.
 func (w *Writer) Ran(now time.Time, report engine.Report) {

@@ -57,6 +57,7 @@ type player struct {
 	parse    func(string) (engine.Config, error)
 	registry framework.Registry
 	engine   *engine.Engine
+	heard    answers // of the run that follows
 }
 
 func (p *player) play(n int, text []byte) error {
@@ -86,10 +87,17 @@ func (p *player) play(n int, text []byte) error {
 	if l.Asked != "" {
 		p.engine.Explain(l.Asked)
 	}
+	if l.Heard != nil {
+		p.heard = l.Heard
+	}
 	if l.Run == nil {
 		return nil
 	}
 	p.Runs++
+	if err := p.engine.Recall(p.heard); err != nil {
+		return fmt.Errorf("line %d: %w", n, err)
+	}
+	p.heard = nil
 	return p.compare(n, l)
 }
 
@@ -111,6 +119,9 @@ func (p *player) compare(n int, l line) error {
 	got := w.decisions(p.engine.Run(*l.Run))
 	if w.err != nil {
 		return w.err
+	}
+	if _, err := p.engine.Heard(); err != nil {
+		return fmt.Errorf("line %d: %w", n, err)
 	}
 	p.Decisions += len(got)
 	for i := range max(len(got), len(l.Decisions)) {

@@ -54,9 +54,11 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 // Kubernetes of this version. ancestorReclaimLevel (0) is how many levels of queues, the
 // lowest first, need not be within their own part when a gang reclaims.
 func Selecting(selects Selects) framework.New {
-	return func(args framework.Args, _ framework.Env) (framework.Plugin, error) {
+	return func(args framework.Args, env framework.Env) (framework.Plugin, error) {
 		r := args.Read()
-		r.Bool("enableHierarchy", true)
+		if !r.Bool("enableHierarchy", true) {
+			r.Idle(env, "enableHierarchy", "queues without parents but root are no hierarchy, and those with parents are within theirs")
+		}
 		p := &plugin{}
 		p.Waived = int(r.Int("ancestorReclaimLevel", 0, 0))
 		consumable := r.Bool("capacity.DRAConsumableCapacityEnable", true)

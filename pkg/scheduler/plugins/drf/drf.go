@@ -38,6 +38,7 @@ var (
 func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 	r := args.Read()
 	r.Float("drf.weight", 1, 0)
+	r.Idle(env, "drf.weight", "an order has no use for a weight, half of every share is in the same order")
 	p := &plugin{pods: env.Dim(resource.Pods)}
 	if r.Bool("enableHierarchy", false) || r.Bool("drf.enableHierarchy", false) {
 		p.tree = &tree{pods: p.pods}

@@ -49,40 +49,43 @@ func (e *unreachableError) Unwrap() error { return e.cause }
 
 // post puts a question and reads the answer, if one is wanted. It takes at most
 // the client's timeout. An [unreachableError] means that asking on is in vain.
-func (c *client) post(verb string, question, answer any) error {
+func (c *client) post(verb string, question any, wanted bool) (json.RawMessage, error) {
 	body, err := json.Marshal(question)
 	if err != nil {
-		return fmt.Errorf("write the question: %w", err)
+		return nil, fmt.Errorf("write the question: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url(verb).String(), bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return c.unreachable(err)
+		return nil, c.unreachable(err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return c.unreachable(err)
+		return nil, c.unreachable(err)
 	}
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return fmt.Errorf("it answers %s: %s", resp.Status, short(string(text)))
+		return nil, fmt.Errorf("it answers %s: %s", resp.Status, short(string(text)))
 	case len(text) > maxAnswer:
-		return fmt.Errorf("its answer is longer than %d MiB", maxAnswer>>20)
-	case answer == nil:
-		return nil
+		return nil, fmt.Errorf("its answer is longer than %d MiB", maxAnswer>>20)
+	case !wanted:
+		return nil, nil
 	}
-	if err := json.Unmarshal(text, answer); err != nil {
-		return fmt.Errorf("its answer is not what was asked for: %w", err)
+	var answer json.RawMessage
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return nil, unexpected(err)
 	}
-	return nil
+	return answer, nil
 }
+
+func unexpected(err error) error { return fmt.Errorf("its answer is not what was asked for: %w", err) }
 
 // unreachable words what kept an answer from coming, the same way each time.
 func (c *client) unreachable(err error) error {

@@ -1,7 +1,8 @@
 // Package extender lets an HTTP server take part in decisions, in the words of
 // Volcano's extenders: JSON by POST, one verb per question. It is a plugin that
 // does I/O, so it lives at the edge and is registered by whoever wires the
-// process; a replay of recorded events does not know what was answered.
+// process. What was answered is recorded with what happened, and a replay takes it
+// from there.
 //
 // The engine waits for every answer. So questions about nodes are put several at
 // once, one question takes at most extender.httpTimeout, a cycle spends at most
@@ -15,11 +16,12 @@
 // and the verdict again for nodes that got one of its tasks. The answers of
 // allocateFunc and deallocateFunc change nothing. JobReady is not asked, since a
 // gang is placed whole or not at all; preemptable and reclaimable are not asked
-// either, since nothing is evicted.
+// either: the server has no say in who gives way. Whoever gives these verbs is told so.
 package extender
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -58,6 +60,7 @@ type plugin struct {
 	ignorable bool
 	managed   []string // resources; none: all tasks concern the server
 
+	memory
 	world       *model.World
 	opened      bool
 	now         time.Time     // when the cycle began
@@ -93,7 +96,7 @@ var (
 // ask for one of them concern the server. The verbs jobReadyVerb, preemptableVerb
 // and reclaimableVerb are known and not asked.
 func New(ctx context.Context) framework.New {
-	return func(args framework.Args, _ framework.Env) (framework.Plugin, error) {
+	return func(args framework.Args, env framework.Env) (framework.Plugin, error) {
 		r := args.Read()
 		verb := func(name string) string { return r.Text("extender."+name+"Verb", "") }
 		p := &plugin{
@@ -107,6 +110,10 @@ func New(ctx context.Context) framework.New {
 		}
 		for _, name := range []string{"jobReady", "preemptable", "reclaimable"} {
 			verb(name)
+		}
+		r.Idle(env, "extender.jobReadyVerb", "a gang is placed whole or not at all, so nobody is asked whether it is ready")
+		for _, name := range []string{"preemptable", "reclaimable"} {
+			r.Idle(env, "extender."+name+"Verb", "the server is not asked who gives way")
 		}
 		prefix := r.Text("extender.urlPrefix", "")
 		u, err := url.Parse(prefix)
@@ -132,7 +139,7 @@ func (p *plugin) Begin(w *model.World, now time.Time) {
 	if !p.retry.After(p.now) {
 		p.wait = 0 // the last cycle heard no refusal
 	}
-	p.world, p.now, p.spent = w, now, 0
+	p.world, p.now, p.spent, p.heard = w, now, 0, nil
 	p.overusedNow = map[quota.ID]verdict{}
 	if !p.retry.After(now) {
 		p.down = nil
@@ -213,9 +220,9 @@ func (p *plugin) ask(verb string, question, answer any) error {
 	if p.down != nil {
 		return p.down
 	}
-	start := time.Now()
-	err := p.post(verb, question, answer)
-	p.account(time.Since(start), err)
+	x := p.put(1, func(int) (json.RawMessage, error) { return p.post(verb, question, answer != nil) })
+	err := x.Answers[0].read(answer)
+	p.account(x.Took, err)
 	return err
 }
 

@@ -1,13 +1,11 @@
 package extender
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
@@ -82,25 +80,11 @@ func (j *judge) filter(nodes []*model.Node) []*model.Node {
 	if j.down != nil {
 		return j.note(nodes, slices.Repeat([]verdict{{err: j.down}}, len(nodes)))
 	}
+	x := j.put(len(nodes), func(i int) (json.RawMessage, error) { return j.question(nodes[i]) })
 	verdicts := make([]verdict, len(nodes))
-	start := time.Now()
-	var workers sync.WaitGroup
-	var next, stopped atomic.Int64
-	for range min(asked, len(nodes)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(nodes)); i = next.Add(1) - 1 {
-				if stopped.Load() > 0 || j.spent+time.Since(start) > slow*j.timeout {
-					verdicts[i] = verdict{err: errSlow}
-					continue
-				}
-				verdicts[i] = j.question(nodes[i])
-				if _, gone := errors.AsType[*unreachableError](verdicts[i].err); gone {
-					stopped.Add(1)
-				}
-			}
-		})
+	for i, n := range nodes {
+		verdicts[i] = verdictOn(n, x.Answers[i])
 	}
-	workers.Wait()
 	var failed error
 	for _, v := range verdicts {
 		if _, gone := errors.AsType[*unreachableError](v.err); gone {
@@ -108,7 +92,7 @@ func (j *judge) filter(nodes []*model.Node) []*model.Node {
 			break
 		}
 	}
-	j.account(time.Since(start), failed)
+	j.account(x.Took, failed)
 	if failed != nil { // who was not asked then, was not asked for the same cause
 		for i := range verdicts {
 			if errors.Is(verdicts[i].err, errSlow) {
@@ -120,12 +104,17 @@ func (j *judge) filter(nodes []*model.Node) []*model.Node {
 }
 
 // question asks about one node. It may run beside others: it only reads.
-func (j *judge) question(n *model.Node) verdict {
-	var answer predicateResponse
-	if err := j.post(j.predicate, &predicateRequest{task(j.task, true), facts{j.world}.node(n, true)}, &answer); err != nil {
+func (j *judge) question(n *model.Node) (json.RawMessage, error) {
+	return j.post(j.predicate, &predicateRequest{task(j.task, true), facts{j.world}.node(n, true)}, true)
+}
+
+// verdictOn reads what was answered about a node.
+func verdictOn(n *model.Node, a answer) verdict {
+	var said predicateResponse
+	if err := a.read(&said); err != nil {
 		return verdict{err: err}
 	}
-	cause, err := answer.refusal()
+	cause, err := said.refusal()
 	return verdict{strings.ReplaceAll(short(cause), n.Name, "it"), err}
 }
 
@@ -169,10 +158,10 @@ func (j *judge) Fits(n *model.Node) (string, bool) {
 	}
 	v, known := j.verdicts[n.ID]
 	if !known {
-		start := time.Now()
 		if v = (verdict{err: j.down}); j.down == nil {
-			v = j.question(n)
-			j.account(time.Since(start), v.err)
+			x := j.put(1, func(int) (json.RawMessage, error) { return j.question(n) })
+			v = verdictOn(n, x.Answers[0])
+			j.account(x.Took, v.err)
 		}
 		j.verdicts[n.ID] = v
 	}

@@ -32,8 +32,8 @@ var (
 )
 
 // New makes the plugin. Its arguments are those of [Read].
-func New(args framework.Args, _ framework.Env) (framework.Plugin, error) {
-	on, err := Read(args)
+func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
+	on, err := Read(args, env)
 	return plugin{on: on}, err
 }
 

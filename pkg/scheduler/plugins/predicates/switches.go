@@ -30,7 +30,7 @@ type Switches struct {
 // since verdicts are remembered anyway, volumes wait at the edge and their fill is
 // not rated, are predicate.CacheEnable, volumebinding.bindTimeoutSeconds,
 // volumebinding.weight and volumebinding.shape.
-func Read(args framework.Args) (Switches, error) {
+func Read(args framework.Args, env framework.Env) (Switches, error) {
 	r := args.Read()
 	s := Switches{
 		NodeAffinity:  r.Bool("predicate.NodeAffinityEnable", true),
@@ -47,7 +47,11 @@ func Read(args framework.Args) (Switches, error) {
 	r.Bool("predicate.CacheEnable", false)
 	r.Int("volumebinding.bindTimeoutSeconds", 600, 0)
 	r.Int("volumebinding.weight", 1, 0)
-	r.Has("volumebinding.shape")
+	r.Idle(env, "predicate.CacheEnable", "verdicts are remembered in any case, until what they depend on changes")
+	r.Idle(env, "volumebinding.bindTimeoutSeconds", "no cycle waits for a volume: the pod's turn comes again until it is bound")
+	for _, key := range []string{"volumebinding.weight", "volumebinding.shape"} {
+		r.Idle(env, key, "how full volumes are rates no node")
+	}
 	return s, r.Err()
 }
 

@@ -47,7 +47,7 @@ var (
 
 // New makes the plugin. Its arguments are those of [predicates.Read].
 func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
-	on, err := predicates.Read(args)
+	on, err := predicates.Read(args, env)
 	if err != nil {
 		return nil, err
 	}

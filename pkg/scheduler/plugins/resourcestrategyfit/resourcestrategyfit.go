@@ -72,6 +72,7 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 	p.readScarce(r)
 	p.kept = readKeeper(r, env)
 	r.Int("logLevel", 0, 0)
+	r.Idle(env, "logLevel", "who decides logs nothing; --log-level is for the whole process")
 	return p, r.Err()
 }
 

@@ -1,0 +1,57 @@
+package conf_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWhatHasNoEffectIsSaid(t *testing.T) {
+	const remembered = "verdicts are remembered in any case, until what they depend on changes"
+	tests := map[string]struct {
+		text string
+		want []string // after "line 1: "
+	}{
+		"nothing": {`tiers: [{plugins: [{name: drf, arguments: {drf.enableHierarchy: false}}]}]`, nil},
+		"a weight of an order": {
+			`tiers: [{plugins: [{name: drf, arguments: {drf.weight: 2}}]}]`,
+			[]string{`plugin "drf": argument drf.weight has no effect here: an order has no use for a weight, half of every share is in the same order`},
+		},
+		"how volumes are rated and bound": {
+			`tiers: [{plugins: [{name: predicates, arguments: {volumebinding.weight: 2, volumebinding.shape: [], volumebinding.bindTimeoutSeconds: 30, predicate.CacheEnable: true}}]}]`,
+			[]string{
+				`plugin "predicates": argument predicate.CacheEnable has no effect here: ` + remembered,
+				`plugin "predicates": argument volumebinding.bindTimeoutSeconds has no effect here: no cycle waits for a volume: the pod's turn comes again until it is bound`,
+				`plugin "predicates": argument volumebinding.weight has no effect here: how full volumes are rates no node`,
+				`plugin "predicates": argument volumebinding.shape has no effect here: how full volumes are rates no node`,
+			},
+		},
+		"a switch that is off": {
+			`tiers: [{plugins: [{name: gang, enableJobStarving: false, enableJobPipelined: true}]}]`,
+			[]string{`plugin "gang": enableJobStarving has no effect here: Muster decides this for itself`},
+		},
+		"a hierarchy that is switched off": {
+			`tiers: [{plugins: [{name: capacity, enableHierarchy: false}]}]`,
+			[]string{`plugin "capacity": argument enableHierarchy has no effect here: queues without parents but root are no hierarchy, and those with parents are within theirs`},
+		},
+		"arguments of actions": {
+			`{configurations: [{name: allocate, arguments: {predicateErrorCacheEnable: false}}], metrics: {type: prometheus}}`,
+			[]string{`configurations: action "allocate": argument predicateErrorCacheEnable has no effect here: ` + remembered, "metrics has no effect here: no plugin looks at what nodes use"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := parse(tt.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for _, said := range tt.want {
+				want = append(want, "line 1: "+said)
+			}
+			if diff := cmp.Diff(want, got.Idle); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package engine_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/scheduler/conf"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
+)
+
+// TestStaleReasonsAreToldAFewAtATime has a thousand gangs wait for more room than
+// there is, and that change without being enough.
+func TestStaleReasonsAreToldAFewAtATime(t *testing.T) {
+	const gangs, most = 1000, 100
+	e := withGuest(t, conf.Default(), nil)
+	e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "q"}}, node(0, 8))
+	for g := range gangs {
+		submit(e, fmt.Sprintf("g%d", g), 2, 8)
+	}
+	now := start
+	e.Run(now)
+	now = now.Add(time.Second)
+	e.Apply(engine.NodeSet{Node: model.NodeSpec{Name: "n1", Allocatable: gpus(4)}})
+	if told := len(e.Run(now).Decisions); told != 0 {
+		t.Fatalf("%d are told at once that there is another small node", told)
+	}
+	told := map[string]int{}
+	for runs := 0; ; runs++ {
+		next, ok := e.Next()
+		if !ok {
+			break
+		}
+		if runs == 0 && next.Sub(now) != 5*time.Second {
+			t.Errorf("they are told in %v, want 5s", next.Sub(now))
+		}
+		if runs > 2*gangs/most {
+			t.Fatal("it never ends")
+		}
+		now = next
+		n := 0
+		for _, d := range e.Run(now).Decisions {
+			if refuse, ok := d.(engine.Refuse); ok {
+				told[refuse.Gang]++
+				n++
+			}
+		}
+		if n > most {
+			t.Errorf("%d are told in one run, want %d at most", n, most)
+		}
+	}
+	if len(told) != gangs || slices.Max(slices.Collect(maps.Values(told))) != 1 {
+		t.Errorf("%d of %d gangs were told, some of them not once: %v", len(told), gangs, told)
+	}
+	if took := now.Sub(start); took > 8*time.Second {
+		t.Errorf("the last is told after %v", took)
+	}
+}
+
+// TestABusyClusterKeepsNobodyFromBeingToldAnew has numbers change all the time.
+func TestABusyClusterKeepsNobodyFromBeingToldAnew(t *testing.T) {
+	const gangs = 300
+	e := withGuest(t, conf.Default(), nil)
+	e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "q"}}, node(0, 8))
+	for g := range gangs {
+		submit(e, fmt.Sprintf("g%d", g), 5, 4)
+	}
+	now := start
+	e.Run(now)
+	last, told := map[string]time.Time{}, 0
+	for i := range 1500 {
+		now = now.Add(20 * time.Millisecond)
+		e.Apply(node(1, int64(4*(i%3))))
+		for _, d := range e.Run(now).Decisions {
+			if refuse, ok := d.(engine.Refuse); ok {
+				if at, ok := last[refuse.Gang]; ok && now.Sub(at) < 5*time.Second {
+					t.Fatalf("%s is told again after %v", refuse.Gang, now.Sub(at))
+				}
+				last[refuse.Gang] = now
+				told++
+			}
+		}
+	}
+	if least := gangs * 5; len(last) != gangs || told < least {
+		t.Errorf("%d of %d gangs were told, %d times in half a minute, want %d at least", len(last), gangs, told, least)
+	}
+}
