@@ -122,6 +122,12 @@ func (s *Sim) cycle() []string {
 			for _, said := range d.Said {
 				out = append(out, fmt.Sprintf("notice %s: %s", who, said))
 			}
+		case engine.Unmet:
+			if d.Why == nil {
+				out = append(out, "met "+d.Gang)
+			} else {
+				out = append(out, fmt.Sprintf("unmet %s: %s", d.Gang, d.Why))
+			}
 		case engine.Status:
 			line := fmt.Sprintf("status %s %s held=%d/%d running=%d succeeded=%d failed=%d",
 				d.Gang, d.Phase, d.Held, d.Min, d.Running, d.Succeeded, d.Failed)

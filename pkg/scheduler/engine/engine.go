@@ -47,6 +47,7 @@ type Engine struct {
 	looks    uint64               // at views
 	// stale says that the numbers of some reasons may have changed; they are told anew at retellAt.
 	stale    bool
+	retold   bool // the configuration is another: what was promised may be too
 	again    bool // another run would try somebody now
 	retellAt time.Time
 }
@@ -93,6 +94,7 @@ func (e *Engine) Run(now time.Time) Report {
 	}
 	e.tiers.Begin(e.World, now)
 	c.notice()
+	c.follow()
 	c.waiting = e.wake(now)
 	if !e.config.admits() {
 		c.admitAll()
@@ -132,6 +134,9 @@ func (e *Engine) Next() (time.Time, bool) {
 		earlier(e.retellAt)
 	}
 	if at, ok := e.tiers.RetryAt(); ok {
+		earlier(at)
+	}
+	if at, ok := e.tiers.ChangesAt(); ok {
 		earlier(at)
 	}
 	for _, o := range e.orphans {

@@ -173,12 +173,20 @@ type Notice struct {
 	Said      []string
 }
 
+// Unmet says that a gang won't get what it was promised, or, without a Why, that it may
+// after all. It is said once per change, and keeps nothing waiting.
+type Unmet struct {
+	Gang, UID string
+	Why       *reason.Reason
+}
+
 func (Bind) decision()   {}
 func (Evict) decision()  {}
 func (Notice) decision() {}
 func (Ungate) decision() {}
 func (Refuse) decision() {}
 func (Status) decision() {}
+func (Unmet) decision()  {}
 
 // Report is what one Run did. It shares nothing with the engine.
 type Report struct {

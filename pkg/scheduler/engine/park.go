@@ -17,10 +17,11 @@ type entry struct {
 	wakes model.Change   // what could lift the refusal
 	last  Status         // as last reported
 	phase model.Phase
-	awake bool      // to be tried in this run
-	stale bool      // the numbers of why may have changed
-	short shortfall // what must be so before another attempt makes sense
-	said  []string  // about its hints
+	awake bool           // to be tried in this run
+	stale bool           // the numbers of why may have changed
+	short shortfall      // what must be so before another attempt makes sense
+	said  []string       // about its hints
+	unmet *reason.Reason // as last told
 	// opened are tasks whose gates were asked to be opened.
 	opened map[*model.Task]bool
 	// counted is the queue in which it is counted, as being in phase countedAs.
@@ -44,6 +45,7 @@ func (e *Engine) takeChanged(now time.Time) []*entry {
 			if en != nil {
 				e.forget(en)
 			}
+			e.tiers.Follow(g, true)
 			continue
 		}
 		if en == nil {
@@ -55,7 +57,7 @@ func (e *Engine) takeChanged(now time.Time) []*entry {
 			}
 		}
 		if en.last.UID != g.UID {
-			en.phase, en.why, en.last = g.Phase, nil, Status{}
+			en.phase, en.why, en.last, en.unmet = g.Phase, nil, Status{}, nil
 		}
 		en.wakes |= model.GangChanged
 		if !lacks(g) || g.Counts.Alive() > en.most {
@@ -63,6 +65,7 @@ func (e *Engine) takeChanged(now time.Time) []*entry {
 		}
 		e.await(en)
 		e.owe(en)
+		e.tiers.Follow(g, false)
 		changed = append(changed, en)
 	}
 	return changed

@@ -39,6 +39,9 @@ type Tiers struct {
 	notices     []Notices
 	onQueues    []NoticesOnQueues
 	retries     []Retries
+	followers   []Follows
+	pursuits    []Pursues
+	victimRanks []RanksVictims
 	counts      []CountsDevices
 	lasting     []Continues
 	protectors  []ProtectsTasks
@@ -61,7 +64,7 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.reserves = add(t.reserves, p, 0)
 			t.notices = add(t.notices, p, 0)
 			t.onQueues = add(t.onQueues, p, 0)
-			t.retries = add(t.retries, p, 0)
+			t.observe(p)
 			t.counts = add(t.counts, p, 0)
 			t.lasting = add(t.lasting, p, 0)
 		}
@@ -250,22 +253,6 @@ func (t *Tiers) NoticesOnQueue(q *model.Queue) []string {
 	}
 	return said
 }
-
-// RetryAt is the earliest instant at which a plugin would ask again what it could not ask.
-func (t *Tiers) RetryAt() (time.Time, bool) {
-	var at time.Time
-	found := false
-	for _, p := range t.retries {
-		if next, ok := p.RetryAt(); ok && (!found || next.Before(at)) {
-			at, found = next, true
-		}
-	}
-	return at, found
-}
-
-// AskOutside reports whether a plugin asks somebody outside, who answers when and as
-// he likes: what would be decided now can't be found out without asking him again.
-func (t *Tiers) AskOutside() bool { return len(t.retries) > 0 }
 
 // FilterNodes joins the filters of all plugins for one class; the first cause counts.
 func (t *Tiers) FilterNodes(c *model.Class) NodeFilter {
