@@ -94,19 +94,24 @@ func (p *plugin) read(it *item) {
 	it.done = n.Idle() && (n.All() > 0 || it.done || over)
 	was := g.Phase == model.Running || g.Phase == model.Unknown
 	it.reached = it.replicas > 0 && (it.reached || was || n.Placed >= it.replicas)
-	if ran := it.runs; g.Confirmed() {
-		if it.runs = true; !ran {
-			it.since = p.now
-		}
-		it.began = it.since
-		if first, known := began(g); known {
-			it.began = first
-		}
-	} else {
-		it.runs = false
-	}
+	it.watch(p.now)
 	p.estimate(it)
 	it.wanted = lacking(p.world, g)
+}
+
+// watch notes since when a gang runs.
+func (it *item) watch(now int64) {
+	ran := it.runs
+	if it.runs = it.gang.Confirmed(); !it.runs {
+		return
+	}
+	if !ran {
+		it.since = now
+	}
+	it.began = it.since
+	if first, known := began(it.gang); known {
+		it.began = first
+	}
 }
 
 // began is when the first task of a gang started that runs or did its work; false when
@@ -228,31 +233,26 @@ func (p *plugin) foresee(it *item) {
 			p.next = t
 		}
 	}
+	turns, never := d-resource.Share{Part: 1000, Whole: p.threshold}.Of(rest), false
 	at(d)
-	if it.urgent {
-		it.becomes(p.now)
-	}
 	switch {
 	case it.by == byProgress: // what remains grows until progress is declared
 		part := resource.Share{Part: p.threshold * it.progress, Whole: 1000*(whole-it.progress) + p.threshold*it.progress}
-		turns := it.began + part.Of(d-it.began) + 1
-		at(turns)
-		it.becomes(turns)
+		turns = it.began + part.Of(d-it.began) + 1
 		at(it.began + resource.Share{Part: it.progress, Whole: whole}.Of(d-it.began) + 1)
 	case it.progress < 0 && it.runs && p.now-it.began < it.all: // it shrinks as time does
+		never = true
 		at(it.began + it.all)
 	default:
-		turns := d - resource.Share{Part: 1000, Whole: p.threshold}.Of(rest)
-		at(turns)
-		it.becomes(turns)
 		at(d - rest + 1)
 	}
-}
-
-// becomes notes from when on a gang is urgent.
-func (it *item) becomes(at int64) {
-	if it.verdict == open && !it.turns {
-		it.turns, it.from = true, at
+	switch {
+	case it.verdict != open:
+	case it.urgent:
+		it.turns, it.from = true, p.now
+	case !never:
+		it.turns, it.from = true, turns
+		at(turns)
 	}
 }
 
