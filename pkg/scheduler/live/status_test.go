@@ -152,6 +152,9 @@ func TestWhatSomebodyWaitsForIsWrittenAtOnce(t *testing.T) {
 		"it is done, others are being bound": {
 			before: verdict{status: status(model.Running, 4, true)}, v: verdict{status: status(model.Completed, 0, true)}, busy: true,
 		},
+		"its deadline can't be met": {
+			before: verdict{status: status(model.Running, 4, true)}, v: verdict{status: status(model.Running, 4, true), unmet: missing}, busy: true,
+		},
 		"it lost a pod": {
 			before: verdict{status: status(model.Running, 4, true)}, v: verdict{status: status(model.Unknown, 3, false)}, busy: true,
 		},
