@@ -55,6 +55,12 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	reloads := prometheus.NewDesc("volcano_config_reload_total", "Configurations read after the start that were taken (result success) or refused (result error).", []string{"result"}, nil)
 	out <- prometheus.MustNewConstMetric(reloads, prometheus.CounterValue, float64(s.ConfigReloads), "success")
 	out <- prometheus.MustNewConstMetric(reloads, prometheus.CounterValue, float64(s.ConfigErrors), "error")
+	send("slo_missed_total", "Deadlines of PodGroups that passed while they were not done.", prometheus.CounterValue, float64(s.Missed))
+	urgency := prometheus.NewDesc("volcano_slo_urgency", "What a PodGroup needs to keep its objective, of what there is: work of the time left, least throughput of that reported, replicas of those placed. At 1 it can just be kept; 1000 at most.", []string{"job_ns", "job_id", "queue_name", "slo"}, nil)
+	for _, o := range s.Objectives {
+		namespace, name, _ := strings.Cut(o.Gang, "/")
+		out <- prometheus.MustNewConstMetric(urgency, prometheus.GaugeValue, o.Urgency, namespace, name, o.Queue, o.Kind)
+	}
 	for _, q := range s.Queues {
 		if !q.Known {
 			continue

@@ -15,7 +15,9 @@ type Queue struct {
 	// Asks is what the gang of it that is served next asks for: each resource that
 	// any of its waiting tasks asks for, per task. The engine sets it before it
 	// compares queues.
-	Asks  resource.Vector
+	Asks resource.Vector
+	// Next is that gang; nil when none of it is served now.
+	Next  *Gang
 	gangs int // that name it
 }
 

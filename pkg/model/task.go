@@ -312,6 +312,7 @@ func (c *Counts) add(t *Task, by int32) {
 		}
 	case Releasing:
 		c.Releasing += by
+	case Evicted: // counts nowhere
 	case Over:
 		if t.Ended == Succeeded {
 			c.Succeeded += by

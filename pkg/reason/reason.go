@@ -36,6 +36,8 @@ const (
 	Preempted        Code = "Preempted"          // it has to go for a gang of its queue that comes before it
 	Reclaimed        Code = "Reclaimed"          // it has to go for a gang of another queue that deserves the room
 	Unrepaired       Code = "Unrepaired"         // it has to go because its gang lost a part of its minimum for too long
+	DeadlineTooSoon  Code = "DeadlineTooSoon"    // what remains to be done takes longer than there is time
+	DeadlineMissed   Code = "DeadlineMissed"     // the deadline has passed, and it is not done
 	BindRefused      Code = "BindRefused"        // the API server did not take a binding
 )
 

@@ -91,6 +91,19 @@ func TestWhatIsNotAboutNodesHasItsWords(t *testing.T) {
 	})
 }
 
+func TestDeadlinesHaveTheirWords(t *testing.T) {
+	check(t, map[string]worded{
+		"a deadline that is too soon": {
+			reason.Reason{Code: reason.DeadlineTooSoon, Value: "2026-06-01T00:00:00Z", Field: "progress", Need: 7200, Have: 60, Remedy: "move it"},
+			"the deadline 2026-06-01T00:00:00Z can't be met: by its progress 2h0m0s of work remain, and 1m0s until then: move it",
+		},
+		"a deadline that has passed": {
+			reason.Reason{Code: reason.DeadlineMissed, Value: "2026-06-01T00:00:00Z"},
+			"the deadline 2026-06-01T00:00:00Z has passed, and it is not done",
+		},
+	})
+}
+
 func TestWhatIsAboutNodesHasItsWords(t *testing.T) {
 	check(t, map[string]worded{
 		"nodes without room": {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // String is the sentence users read.
@@ -39,11 +40,23 @@ func (r Reason) first() string {
 		return fmt.Sprintf("the scheduler extender at %s can't be asked: %s; it is tried again, or set extender.ignorable", r.Object, r.Value)
 	case ExtenderRefused:
 		return fmt.Sprintf("the scheduler extender at %s says no: %s", r.Object, r.Value)
+	case DeadlineTooSoon, DeadlineMissed:
+		return r.deadline()
 	case MakingRoom, Preempted, Reclaimed, Unrepaired:
 		return r.giving()
 	default:
 		return r.arithmetic()
 	}
+}
+
+// deadline is the sentence of reasons that speak of one: Need and Have are seconds.
+func (r Reason) deadline() string {
+	need := time.Duration(r.Need) * time.Second
+	if r.Code == DeadlineMissed {
+		return fmt.Sprintf("the deadline %s has passed, and it is not done", r.Value)
+	}
+	return fmt.Sprintf("the deadline %s can't be met: by its %s %s of work remain, and %s until then: %s",
+		r.Value, r.Field, need, time.Duration(r.Have)*time.Second, r.Remedy)
 }
 
 // giving is the sentence of reasons that speak of who gives way.

@@ -101,40 +101,53 @@ func (s *Sim) named(name string) []string {
 func (s *Sim) cycle() []string {
 	var out []string
 	for _, d := range s.engine.Run(s.now).Decisions {
-		switch d := d.(type) {
-		case engine.Bind:
-			out = append(out, fmt.Sprintf("bind %s %s", d.Name, d.Node))
-		case engine.Evict:
-			out = append(out, fmt.Sprintf("evict %s: %s", d.Name, d.Why))
-		case engine.Refuse:
-			who := d.Gang
-			if d.Task != "" {
-				who = "pod " + d.Task
-			}
-			out = append(out, fmt.Sprintf("refuse %s: %s", who, d.Why))
-		case engine.Ungate:
-			out = append(out, "ungate "+d.Name)
-		case engine.Fault:
-			out = append(out, "fault "+d.String())
-		case engine.Notice:
-			who := d.Gang
-			if d.Queue != "" {
-				who = "queue " + d.Queue
-			}
-			for _, said := range d.Said {
-				out = append(out, fmt.Sprintf("notice %s: %s", who, said))
-			}
-		case engine.Status:
-			line := fmt.Sprintf("status %s %s held=%d/%d running=%d succeeded=%d failed=%d",
-				d.Gang, d.Phase, d.Held, d.Min, d.Running, d.Succeeded, d.Failed)
-			if d.Waits {
-				line += " waits"
-			}
-			out = append(out, line)
-		}
+		out = append(out, printed(d)...)
 	}
 	if next, ok := s.engine.Next(); ok {
 		out = append(out, "next in "+next.Sub(s.now).String())
 	}
 	return out
+}
+
+// printed writes a decision in a line, or a line for each thing that is said.
+func printed(d engine.Decision) []string {
+	line := func(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }
+	switch d := d.(type) {
+	case engine.Bind:
+		return line("bind %s %s", d.Name, d.Node)
+	case engine.Evict:
+		return line("evict %s: %s", d.Name, d.Why)
+	case engine.Refuse:
+		if d.Task != "" {
+			return line("refuse pod %s: %s", d.Task, d.Why)
+		}
+		return line("refuse %s: %s", d.Gang, d.Why)
+	case engine.Ungate:
+		return line("ungate %s", d.Name)
+	case engine.Fault:
+		return line("fault %s", d)
+	case engine.Notice:
+		who := d.Gang
+		if d.Queue != "" {
+			who = "queue " + d.Queue
+		}
+		var out []string
+		for _, said := range d.Said {
+			out = append(out, line("notice %s: %s", who, said)...)
+		}
+		return out
+	case engine.Unmet:
+		if d.Why == nil {
+			return line("met %s", d.Gang)
+		}
+		return line("unmet %s: %s", d.Gang, d.Why)
+	case engine.Status:
+		waits := ""
+		if d.Waits {
+			waits = " waits"
+		}
+		return line("status %s %s held=%d/%d running=%d succeeded=%d failed=%d%s",
+			d.Gang, d.Phase, d.Held, d.Min, d.Running, d.Succeeded, d.Failed, waits)
+	}
+	return nil
 }

@@ -48,7 +48,7 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 // or begin with # do nothing. After each command the ledger is checked.
 //
 //	node NAME [cpu= memory= gpu= RESOURCE/NAME=] [labels=k:v,…] [taint=key:Effect] [cordoned]
-//	plugin NAME [ARGUMENT=VALUE]            adds a plugin in a tier of its own; before anything else
+//	plugin NAME [ARGUMENT=VALUE] [first]    adds a plugin in a tier of its own, the last or the first; before anything else
 //	action NAME                             adds an action; before anything else
 //	queue NAME [RESOURCE=…] [guarantee.RESOURCE=…] [deserved.RESOURCE=…] [weight=N] [priority=N] [parent=NAME] [strict] [closed] [kept]   kept: nobody reclaims from it
 //	gang NAME [min=N] [tasks=N RESOURCE=… claims=NAME,… template=NAME] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [note=key:value,…] [select=k:v,…] [phase=P]
@@ -155,7 +155,11 @@ func (s *Sim) configure(w words, fresh bool) error {
 		for _, key := range w.order {
 			args[key] = w.named[key]
 		}
-		s.config.Tiers = append(slices.Clone(s.config.Tiers), []engine.PluginConfig{{Name: w.at(1), Args: args}})
+		at := len(s.config.Tiers)
+		if w.has("first") {
+			at = 0
+		}
+		s.config.Tiers = slices.Insert(slices.Clone(s.config.Tiers), at, []engine.PluginConfig{{Name: w.at(1), Args: args}})
 		if w.at(1) == capacity.Name { // of those that divide the cluster, one can decide
 			s.config.Tiers = without(s.config.Tiers, proportion.Name)
 		}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
@@ -138,4 +141,58 @@ func TestConditionsOfOthersStay(t *testing.T) {
 	if !slices.ContainsFunc(pg.Status.Conditions, func(c schedulingv1beta1.PodGroupCondition) bool { return c.Type == theirs }) {
 		t.Errorf("it is gone: %+v", pg.Status.Conditions)
 	}
+}
+
+// TestADeadlineThatCantBeMetIsSaidUntilItCan takes the deadline of seed 24, which has passed,
+// and then moves it to where it has passed soon, and out of sight.
+func TestADeadlineThatCantBeMetIsSaidUntilItCan(t *testing.T) {
+	const deadline = "2025-06-01T00:00:00Z"
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	path := filepath.Join(t.TempDir(), "volcano-scheduler.conf")
+	replace(t, path, "actions: \"enqueue, allocate\"\ntiers:\n- plugins:\n  - name: slo\n  - name: priority\n  - name: gang\n")
+	w.restart(t, "--scheduler-conf="+path)
+	pg := &schedulingv1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "bert", Annotations: map[string]string{schedulingv1beta1.SLODeadlineAnnotation: deadline}},
+		Spec:       schedulingv1beta1.PodGroupSpec{MinMember: 1, Queue: "default"},
+	}
+	if err := w.Create(t.Context(), pg); err != nil {
+		t.Fatal(err)
+	}
+	w.create(t, ns, member(ns, "bert", 0, 1))
+	says := func(status corev1.ConditionStatus, why string) {
+		t.Helper()
+		eventually(t, func(ctx context.Context) error {
+			var pg schedulingv1beta1.PodGroup
+			if err := w.Get(ctx, client.ObjectKey{Namespace: ns, Name: "bert"}, &pg); err != nil {
+				return err
+			}
+			for _, c := range pg.Status.Conditions {
+				if c.Type == schedulingv1beta1.PodGroupUnmet && c.Status == status && c.Reason == why {
+					return nil
+				}
+			}
+			return fmt.Errorf("its conditions are %+v", pg.Status.Conditions)
+		})
+	}
+	move := func(to time.Time, estimate string) {
+		t.Helper()
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`,
+			schedulingv1beta1.SLODeadlineAnnotation, to.UTC().Format(time.RFC3339), schedulingv1beta1.SLORunningEstimateAnnotation, estimate)
+		if err := w.Patch(t.Context(), pg, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says(corev1.ConditionTrue, "DeadlineMissed")
+	eventually(t, func(ctx context.Context) error {
+		return w.event(ctx, ns, "PodGroup", "bert", "the deadline "+deadline+" has passed, and it is not done")
+	})
+	move(time.Now().Add(100*time.Hour), "1h")
+	says(corev1.ConditionFalse, "MayBeMet")
+	move(time.Now().Add(3*time.Second), "1h") // nothing but time happens after that
+	says(corev1.ConditionTrue, "DeadlineTooSoon")
+	says(corev1.ConditionTrue, "DeadlineMissed")
+	eventually(t, func(ctx context.Context) error {
+		return w.counts(ctx, "volcano_slo_missed_total 1", fmt.Sprintf(`volcano_slo_urgency{job_id="bert",job_ns=%q,queue_name="default",slo="deadline"} 1000`, ns))
+	})
 }

@@ -14,6 +14,16 @@ const (
 	GroupMinResourcesAnnotation = "scheduling.volcano.sh/group-min-resources"
 	// SLODeadlineAnnotation on a job is the instant (RFC 3339) by which it should be done.
 	SLODeadlineAnnotation = "scheduling.volcano.sh/slo-deadline"
+	// SLORunningEstimateAnnotation is how long a job runs, as in 1h30m. Who makes the PodGroup of a Job writes its runningEstimate there.
+	SLORunningEstimateAnnotation = "scheduling.volcano.sh/slo-running-estimate"
+	// SLOProgressAnnotation is what a job has done of its work, as in 0.4 or 40%. The job keeps it up to date.
+	SLOProgressAnnotation = "scheduling.volcano.sh/slo-progress"
+	// SLOMinThroughputAnnotation is how fast a job should be at least, in a unit of its own.
+	SLOMinThroughputAnnotation = "scheduling.volcano.sh/slo-min-throughput"
+	// SLOThroughputAnnotation is how fast a job is, in that unit. The job keeps it up to date.
+	SLOThroughputAnnotation = "scheduling.volcano.sh/slo-throughput"
+	// SLOMinReplicasAnnotation is how many pods a service should never have less of.
+	SLOMinReplicasAnnotation = "scheduling.volcano.sh/slo-min-replicas"
 	// QueueAllocationGate is the name of a scheduling gate, and of the annotation that asks for it.
 	QueueAllocationGate = "scheduling.volcano.sh/queue-allocation-gate"
 

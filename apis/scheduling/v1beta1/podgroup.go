@@ -148,6 +148,8 @@ type PodGroupConditionType string
 const (
 	PodGroupUnschedulableType PodGroupConditionType = "Unschedulable"
 	PodGroupScheduled         PodGroupConditionType = "Scheduled"
+	// PodGroupUnmet is true of one that won't get what it was promised, such as to be done by its deadline.
+	PodGroupUnmet PodGroupConditionType = "SLOUnmet"
 )
 
 // PodGroupCondition is something that is true of a gang, or no longer is.

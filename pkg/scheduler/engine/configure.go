@@ -145,6 +145,10 @@ func (e *Engine) Reconfigure(config Config) error {
 			e.filter(c, e.World.Nodes()...)
 		}
 	}
+	for g := range e.World.Gangs() {
+		tiers.Follow(g, false)
+	}
+	e.retold = true
 	e.tallies = nil
 	clear(e.views)
 	for _, en := range e.parked {

@@ -51,6 +51,7 @@ type Engine struct {
 	// retelling is how many more are in this run.
 	retelling int
 	faults    faults
+	retold    bool // the configuration is another: what was promised may be too
 }
 
 // New makes an Engine. Its error names everything that is wrong with the configuration.
@@ -100,6 +101,7 @@ func (e *Engine) Run(now time.Time) Report {
 	e.leaveOut(e.tiers.Begin(e.World, now)...)
 	c.notice()
 	c.suspectAll()
+	c.follow()
 	c.waiting = e.wake(now)
 	c.suspectAll()
 	if !e.config.admits() {
@@ -141,6 +143,9 @@ func (e *Engine) Next() (time.Time, bool) {
 		earlier(e.retellAt)
 	}
 	if at, ok := e.tiers.RetryAt(); ok {
+		earlier(at)
+	}
+	if at, ok := e.tiers.ChangesAt(); ok {
 		earlier(at)
 	}
 	for _, o := range e.orphans {

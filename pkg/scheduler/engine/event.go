@@ -190,6 +190,13 @@ func (f Fault) String() string {
 	return fmt.Sprintf("something broke over %s %s, in order to %s, and is left out: %s", f.Kind, f.Object, f.Doing, f.Value)
 }
 
+// Unmet says that a gang won't get what it was promised, or, without a Why, that it may
+// after all. It is said once per change, and keeps nothing waiting.
+type Unmet struct {
+	Gang, UID string
+	Why       *reason.Reason
+}
+
 func (Bind) decision()   {}
 func (Fault) decision()  {}
 func (Evict) decision()  {}
@@ -197,6 +204,7 @@ func (Notice) decision() {}
 func (Ungate) decision() {}
 func (Refuse) decision() {}
 func (Status) decision() {}
+func (Unmet) decision()  {}
 
 // Report is what one Run did. It shares nothing with the engine.
 type Report struct {

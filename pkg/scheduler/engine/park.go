@@ -17,10 +17,11 @@ type entry struct {
 	wakes model.Change   // what could lift the refusal
 	last  Status         // as last reported
 	phase model.Phase
-	awake bool      // to be tried in this run
-	stale time.Time // from when on why is told anew, since its numbers may have changed; zero: they have not
-	short shortfall // what must be so before another attempt makes sense
-	said  []string  // about its hints
+	awake bool           // to be tried in this run
+	stale time.Time      // from when on why is told anew, since its numbers may have changed; zero: they have not
+	short shortfall      // what must be so before another attempt makes sense
+	said  []string       // about its hints
+	unmet *reason.Reason // as last told
 	// opened are tasks whose gates were asked to be opened.
 	opened map[*model.Task]bool
 	// counted is the queue in which it is counted, as being in phase countedAs.
@@ -54,6 +55,7 @@ func (e *Engine) catchUp(g *model.Gang, now time.Time) *entry {
 		if en != nil {
 			e.forget(en)
 		}
+		e.tiers.Follow(g, true)
 		return nil
 	}
 	if en == nil {
@@ -65,7 +67,7 @@ func (e *Engine) catchUp(g *model.Gang, now time.Time) *entry {
 		}
 	}
 	if en.last.UID != g.UID {
-		en.phase, en.why, en.last = g.Phase, nil, Status{}
+		en.phase, en.why, en.last, en.unmet = g.Phase, nil, Status{}, nil
 	}
 	en.wakes |= model.GangChanged
 	if !lacks(g) || g.Counts.Alive() > en.most {
@@ -73,6 +75,7 @@ func (e *Engine) catchUp(g *model.Gang, now time.Time) *entry {
 	}
 	e.await(en)
 	e.owe(en)
+	e.tiers.Follow(g, false)
 	return en
 }
 

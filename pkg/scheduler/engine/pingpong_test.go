@@ -57,7 +57,7 @@ func (g *greedy) cycle() (evicted int) {
 	g.now = g.now.Add(time.Second)
 	again := map[string]int{}
 	for _, d := range g.Run(g.now).Decisions {
-		switch d := d.(type) {
+		switch d := d.(type) { //nolint:gochecksumtype // the others tell why
 		case engine.Bind:
 			s := g.World.TaskOf(d.UID).TaskSpec
 			s.Node, s.Started = d.Node, g.now

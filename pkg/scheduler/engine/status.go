@@ -46,6 +46,61 @@ func (c *Cycle) tellStatusOf(en *entry) {
 	}
 }
 
+// follow wakes the gangs that plugins think otherwise of as time goes by, and tells
+// what they won't get of what they were promised, or may after all.
+func (c *Cycle) follow() {
+	e := c.engine
+	for _, g := range e.tiers.Changed() {
+		if en := e.entries[g]; en != nil && g.Known {
+			en.wakes |= model.GangChanged
+			c.tellUnmet(en)
+		}
+	}
+	if !e.retold {
+		return
+	}
+	e.retold = false
+	for g := range e.World.Gangs() {
+		if en := e.entries[g]; en != nil && en.unmet != nil {
+			c.tellUnmet(en)
+		}
+	}
+}
+
+// tellUnmet tells whether a gang gets what it was promised, if that is news: other
+// numbers are not.
+func (c *Cycle) tellUnmet(en *entry) {
+	why, unmet := c.engine.tiers.Unmet(en.gang)
+	switch old := en.unmet; {
+	case !unmet && old == nil, unmet && old != nil && old.Code == why.Code && old.Value == why.Value:
+		return
+	case unmet:
+		en.unmet = &why
+	default:
+		en.unmet = nil
+	}
+	c.emit(Unmet{Gang: en.gang.Key, UID: en.gang.UID, Why: en.unmet})
+}
+
+// Objective is how a gang stands to one thing that it was promised.
+type Objective struct {
+	Gang, Queue, Kind string
+	Urgency           float64 // what is needed of what there is; at 1 it can just be kept
+}
+
+// Objectives tells what gangs were promised, and how often that was missed.
+func (e *Engine) Objectives() ([]Objective, int64) {
+	list, missed := e.tiers.Objectives()
+	objectives := make([]Objective, len(list))
+	for i, o := range list {
+		objectives[i] = Objective{Gang: o.Gang.Key, Kind: o.Kind, Urgency: float64(o.Urgency) / 1000}
+		if o.Gang.Queue != nil {
+			objectives[i].Queue = o.Gang.Queue.Name
+		}
+	}
+	return objectives, missed
+}
+
 // phaseOf says how far a gang has come. A gang runs once the API server has
 // confirmed its minimum, never earlier.
 func phaseOf(g *model.Gang, was model.Phase) model.Phase {

@@ -76,11 +76,13 @@ func (c *Cycle) fill(wants func(*model.Gang) bool) {
 	}
 }
 
-// ask says what the first gang of a lane asks for.
+// ask says which is the first gang of a lane, and what it asks for.
 func (l *lane) ask(w *model.World) {
 	if len(l.gangs) == 0 {
+		l.queue.Next = nil
 		return
 	}
+	l.queue.Next = l.gangs[0].gang
 	asks := l.queue.Asks[:0]
 	var last *model.Class
 	for _, t := range l.gangs[0].gang.Tasks {

@@ -316,7 +316,7 @@ func TestVictimsAreFoundWhereThereAreAnyAndAllAreNeeded(t *testing.T) {
 		var victims []place
 		placed := false
 		for _, d := range f.engine.Run(start).Decisions {
-			switch d := d.(type) {
+			switch d := d.(type) { //nolint:gochecksumtype // the others tell why
 			case engine.Evict:
 				var v place
 				_, _ = fmt.Sscanf(d.Name, "g%d/%d", &v.gang, &v.task)

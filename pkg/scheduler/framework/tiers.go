@@ -47,6 +47,9 @@ type Tiers struct {
 	onQueues    []NoticesOnQueues
 	retries     []Retries
 	outside     []AsksOutside
+	followers   []Follows
+	pursuits    []Pursues
+	victimRanks []RanksVictims
 	counts      []CountsDevices
 	lasting     []Continues
 	protectors  []ProtectsTasks
@@ -70,8 +73,8 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.reserves = add(t.reserves, p, 0)
 			t.notices = add(t.notices, p, 0)
 			t.onQueues = add(t.onQueues, p, 0)
-			t.retries = add(t.retries, p, 0)
 			t.outside = add(t.outside, p, 0)
+			t.observe(p)
 			t.counts = add(t.counts, p, 0)
 			t.lasting = add(t.lasting, p, 0)
 		}
@@ -260,18 +263,6 @@ func (t *Tiers) NoticesOnQueue(q *model.Queue) []string {
 	var said []string
 	ask(t, t.onQueues, "look at the hints of Queue "+q.Name, func(p NoticesOnQueues) { said = append(said, p.NoticesOnQueue(q)...) })
 	return said
-}
-
-// RetryAt is the earliest instant at which a plugin would ask again what it could not ask.
-func (t *Tiers) RetryAt() (time.Time, bool) {
-	var at time.Time
-	found := false
-	ask(t, t.retries, "say when to ask again", func(p Retries) {
-		if next, ok := p.RetryAt(); ok && (!found || next.Before(at)) {
-			at, found = next, true
-		}
-	})
-	return at, found
 }
 
 // FilterNodes joins the filters of all plugins for one class; the first cause counts.

@@ -55,6 +55,21 @@ type VotesOnReclaiming interface {
 	VoteOnReclaiming(t Taking) Vote
 }
 
+// RanksVictims is for plugins that know who loses most by giving way: of gangs of one
+// priority that one rule speaks of, those of a higher rank are the last to. 0: no opinion.
+type RanksVictims interface {
+	VictimRank(g *model.Gang) int
+}
+
+// VictimRank is the highest rank that a plugin gives a gang.
+func (t *Tiers) VictimRank(g *model.Gang) int {
+	rank := 0
+	for _, p := range t.victimRanks {
+		rank = max(rank, p.VictimRank(g))
+	}
+	return rank
+}
+
 // MayTake counts the votes, tier by tier: any Refuse decides, then any Permit; a tier
 // that abstains leaves it to the next. Where nobody permits it, nothing is taken.
 func (t *Tiers) MayTake(rule Rule, taking Taking) bool {
@@ -102,6 +117,7 @@ func (t *Tiers) canvass(tier []Enabled) {
 	for _, p := range tier {
 		t.protectors = add(t.protectors, p, 0)
 		t.repairs = add(t.repairs, p, 0)
+		t.victimRanks = add(t.victimRanks, p, 0)
 		if v, ok := p.Plugin.(VotesOnPreempting); ok && p.Off&Preempt == 0 {
 			votes[Preempting] = append(votes[Preempting], v.VoteOnPreempting)
 		}

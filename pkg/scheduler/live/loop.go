@@ -188,6 +188,7 @@ func (s *Scheduler) dump(ctx context.Context, write func([]byte)) {
 
 func (s *Scheduler) publish(snapshot Snapshot) {
 	snapshot.Queues = s.engine.Queues()
+	snapshot.Objectives, snapshot.Missed = s.engine.Objectives()
 	s.mu.Lock()
 	snapshot.Waiting = len(s.waiting)
 	s.mu.Unlock()
@@ -220,6 +221,8 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 		case engine.Fault:
 			log.Error(errors.New(d.Value), d.String(), "where", d.Where)
 			s.recorder.Event(s.configs.subject(ctx), corev1.EventTypeWarning, string(reason.Fault), clip(d.String()))
+		case engine.Unmet:
+			s.unmet(ctx, d)
 		case engine.Status:
 			s.moved(log, d)
 		}
@@ -273,6 +276,23 @@ func (s *Scheduler) notice(ctx context.Context, d engine.Notice) {
 	for _, said := range d.Said {
 		s.recorder.Event(about, corev1.EventTypeWarning, "HintIgnored", said)
 	}
+}
+
+// unmet tells that a gang won't get what it was promised, or may after all.
+func (s *Scheduler) unmet(ctx context.Context, d engine.Unmet) {
+	log := logr.FromContextOrDiscard(ctx)
+	s.statuses.unmet(d)
+	if d.Why == nil {
+		log.Info("PodGroup may get what it was promised after all", "gang", d.Gang)
+		return
+	}
+	log.Info("PodGroup won't get what it was promised", "gang", d.Gang, "reason", d.Why.Code, "why", d.Why.String())
+	var pg schedulingv1beta1.PodGroup
+	namespace, name, _ := strings.Cut(d.Gang, "/")
+	if err := s.cache.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &pg); err != nil {
+		return // it went meanwhile
+	}
+	s.recorder.Event(&pg, corev1.EventTypeWarning, string(d.Why.Code), d.Why.String())
 }
 
 // mailbox holds what comes from all sides until somebody takes it all.

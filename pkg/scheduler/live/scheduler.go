@@ -101,6 +101,9 @@ type Snapshot struct {
 	EvictErrors int64 // evictions that were given up
 	Waiting     int   // gangs with a reason to wait
 	Faults      int64 // how often something broke over one thing, which was left out
+	// Objectives are what gangs were promised, Missed is how many of them ran out of time.
+	Objectives []engine.Objective
+	Missed     int64
 	// ConfigReloads and ConfigErrors are how often another configuration was
 	// taken or refused since the start; ConfigInvalid: the last was refused.
 	ConfigReloads, ConfigErrors int64

@@ -20,6 +20,7 @@ type verdict struct {
 	uid    string
 	status engine.Status
 	why    *reason.Reason // nil: it does not wait
+	unmet  *reason.Reason // nil: it may get all that it was promised
 	// written is the status as the server had it when it was last written, at that
 	// version; nil when it was not.
 	written *schedulingv1beta1.PodGroupStatus
@@ -51,6 +52,9 @@ const (
 // due says in how long a verdict is to be written that took the place of
 // another. Held means: earlier, when no binding waits any more.
 func due(before, v verdict, busy bool) (wait time.Duration, held bool) {
+	if before.unmet != v.unmet {
+		return 0, false
+	}
 	same := before.status.Phase == v.status.Phase && before.status.Whole == v.status.Whole
 	switch {
 	case before.why != nil && v.why != nil:
@@ -92,6 +96,11 @@ func nextStatus(old schedulingv1beta1.PodGroupStatus, v verdict, now time.Time) 
 		setCondition(&next, condition(schedulingv1beta1.PodGroupUnschedulableType, corev1.ConditionFalse, "Placed", ""), now)
 	case v.status.Phase != "":
 		setCondition(&next, condition(schedulingv1beta1.PodGroupUnschedulableType, corev1.ConditionFalse, "Admitted", ""), now)
+	}
+	if v.unmet != nil {
+		setCondition(&next, condition(schedulingv1beta1.PodGroupUnmet, corev1.ConditionTrue, string(v.unmet.Code), v.unmet.String()), now)
+	} else {
+		setCondition(&next, condition(schedulingv1beta1.PodGroupUnmet, corev1.ConditionFalse, "MayBeMet", ""), now)
 	}
 	return next
 }

@@ -53,6 +53,17 @@ func TestAPodGroupsStatusFollowsTheVerdict(t *testing.T) {
 			said: verdict{status: engine.Status{Phase: model.Running, Held: 4, Min: 4, Whole: true}},
 			want: schedulingv1beta1.PodGroupStatus{Phase: "Running", Conditions: []schedulingv1beta1.PodGroupCondition{scheduled, lifted}},
 		},
+		"a deadline that can't be met": {
+			said: verdict{status: engine.Status{Phase: model.Inqueue, Min: 4}, unmet: &reason.Reason{Code: reason.DeadlineMissed, Value: "2026-06-01T00:00:00Z"}},
+			want: schedulingv1beta1.PodGroupStatus{Phase: "Inqueue", Conditions: []schedulingv1beta1.PodGroupCondition{{
+				Type: "SLOUnmet", Status: corev1.ConditionTrue, Reason: "DeadlineMissed", Message: "the deadline 2026-06-01T00:00:00Z has passed, and it is not done",
+			}}},
+		},
+		"a deadline that can be met again": {
+			old:  schedulingv1beta1.PodGroupStatus{Conditions: []schedulingv1beta1.PodGroupCondition{{Type: "SLOUnmet", Status: corev1.ConditionTrue}}},
+			said: verdict{status: engine.Status{Phase: model.Inqueue, Min: 4}},
+			want: schedulingv1beta1.PodGroupStatus{Phase: "Inqueue", Conditions: []schedulingv1beta1.PodGroupCondition{{Type: "SLOUnmet", Status: corev1.ConditionFalse, Reason: "MayBeMet"}}},
+		},
 		"admitted, its pods are awaited": {
 			said: verdict{status: engine.Status{Phase: model.Inqueue, Min: 4}},
 			want: schedulingv1beta1.PodGroupStatus{Phase: "Inqueue"},
@@ -140,6 +151,9 @@ func TestWhatSomebodyWaitsForIsWrittenAtOnce(t *testing.T) {
 		},
 		"it is done, others are being bound": {
 			before: verdict{status: status(model.Running, 4, true)}, v: verdict{status: status(model.Completed, 0, true)}, busy: true,
+		},
+		"its deadline can't be met": {
+			before: verdict{status: status(model.Running, 4, true)}, v: verdict{status: status(model.Running, 4, true), unmet: missing}, busy: true,
 		},
 		"it lost a pod": {
 			before: verdict{status: status(model.Running, 4, true)}, v: verdict{status: status(model.Unknown, 3, false)}, busy: true,

@@ -103,6 +103,10 @@ func (w *statusWriter) moved(d engine.Status) (another bool) {
 	return before.status.Phase != d.Phase
 }
 
+func (w *statusWriter) unmet(d engine.Unmet) {
+	w.change(d.Gang, d.UID, func(v *verdict) { v.unmet = d.Why })
+}
+
 func (w *statusWriter) orphan(d engine.Refuse) {
 	w.mu.Lock()
 	w.orphans[d.Task] = d

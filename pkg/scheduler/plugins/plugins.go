@@ -19,6 +19,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/resourcequota"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/resourcestrategyfit"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/sla"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/slo"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/tasktopology"
 )
 
@@ -41,6 +42,7 @@ func Builtin() framework.Registry {
 		resourcequota.Name:       resourcequota.New,
 		resourcestrategyfit.Name: resourcestrategyfit.New,
 		sla.Name:                 sla.New,
+		slo.Name:                 slo.New,
 		tasktopology.Name:        tasktopology.New,
 	}
 }

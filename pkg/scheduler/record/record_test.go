@@ -24,6 +24,7 @@ import (
 
 func parse(text string) (engine.Config, error) {
 	config := conf.Default()
+	config.Tiers = append([][]engine.PluginConfig{{{Name: "slo"}}}, config.Tiers...)
 	config.Actions = append(config.Actions, preempt.New(), reclaim.New())
 	config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: "cdp"}})
 	if text != "" {
@@ -48,7 +49,11 @@ func draw(t *rapid.T) engine.Event {
 		return engine.GangSet{Gang: model.GangSpec{
 			Key: fmt.Sprintf("ml/g%d", i), UID: "u", Queue: "q", Min: rapid.Int32Range(0, 4).Draw(t, "min"), Created: time.Unix(100, 5).UTC(),
 			RoleMin: []model.RoleMin{{Role: "worker", Min: 1}}, Priority: rapid.Int32Range(0, 2).Draw(t, "priority"),
-			Annotations: map[string]string{"volcano.sh/preemptable": rapid.SampledFrom([]string{"", "true", "false"}).Draw(t, "preemptable")},
+			Annotations: map[string]string{
+				"volcano.sh/preemptable":             rapid.SampledFrom([]string{"", "true", "false"}).Draw(t, "preemptable"),
+				"scheduling.volcano.sh/slo-deadline": time.Unix(rapid.Int64Range(1000, 1200).Draw(t, "deadline"), 0).UTC().Format(time.RFC3339),
+				"scheduling.volcano.sh/slo-progress": fmt.Sprintf("%d%%", rapid.IntRange(0, 100).Draw(t, "progress")),
+			},
 		}}
 	case 5:
 		return engine.TaskGone{UID: uid}

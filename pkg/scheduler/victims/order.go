@@ -17,17 +17,18 @@ type rate struct {
 	home   int // where it does that, in order of discovery; units of one home leave together
 }
 
-// order puts the units in the order in which they leave: by rule, by priority, what is
-// beyond a minimum before whole gangs, then those that make most room for what they
+// order puts the units in the order in which they leave: by rule, by priority, by what
+// plugins say that gangs lose, what is beyond a minimum before whole gangs, then those that make most room for what they
 // break, then queues, then those that lose least. Those that help nobody are dropped.
 func (c *choice) order() {
 	ranks := c.ranks()
 	for _, u := range c.units {
 		u.class = uint64(u.rule)<<62 | uint64(int64(u.gang.Priority)-math.MinInt32)<<29
+		u.class |= uint64(min(c.tiers.VictimRank(u.gang), 3)) << 27
 		if u.whole {
-			u.class |= 1 << 28
+			u.class |= 1 << 26
 		}
-		u.class |= uint64(min(ranks[u.gang.Queue], 1<<28-1))
+		u.class |= uint64(min(ranks[u.gang.Queue], 1<<26-1))
 	}
 	// In their order of arrival, the last first, they are mostly in order already.
 	slices.Reverse(c.units)
@@ -47,7 +48,7 @@ func (c *choice) order() {
 		c.units = slices.DeleteFunc(c.units, func(u *unit) bool { return u.gain == 0 })
 	}
 	slices.SortFunc(c.units, func(a, b *unit) int {
-		if x, y := a.class>>28, b.class>>28; x != y {
+		if x, y := a.class>>26, b.class>>26; x != y {
 			return cmp.Compare(x, y)
 		}
 		if d := a.rate.compare(b.rate); d != 0 {

@@ -9,7 +9,7 @@ import (
 // those that remain are all needed.
 func (c *choice) spare() {
 	if c.Counts {
-		for i := len(c.taken) - 1; i >= 0; i-- {
+		for i := range slices.Backward(c.taken) {
 			c.spares(i, i+1)
 		}
 	} else {

@@ -1,6 +1,8 @@
 package victims
 
 import (
+	"slices"
+
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -34,8 +36,7 @@ func (c *choice) measure() {
 func (c *choice) beyond(units []*unit) resource.Vector {
 	defer c.world.Rollback(c.world.Mark())
 	var sum resource.Vector
-	for i := len(units) - 1; i >= 0; i-- {
-		u := units[i]
+	for _, u := range slices.Backward(units) {
 		if u.whole {
 			continue
 		}

@@ -36,7 +36,7 @@ type unit struct {
 	rate                  // how much it is worth to take
 	size   resource.Share // of the cluster
 	lost   float64        // seconds of work, of all its tasks
-	class  uint64         // rule, priority, whole or not, and the rank of its queue, the first most significant
+	class  uint64         // rule, priority, what plugins say that its gang loses, whole or not, and the rank of its queue, the first most significant
 	number int            // in the order before it was rated
 }
 
