@@ -36,6 +36,7 @@ const (
 	Preempted        Code = "Preempted"          // it has to go for a gang of its queue that comes before it
 	Reclaimed        Code = "Reclaimed"          // it has to go for a gang of another queue that deserves the room
 	Unrepaired       Code = "Unrepaired"         // it has to go because its gang lost a part of its minimum for too long
+	Shuffled         Code = "Shuffled"           // it has to leave its node, though nobody needs its room
 	BindRefused      Code = "BindRefused"        // the API server did not take a binding
 )
 

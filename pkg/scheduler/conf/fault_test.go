@@ -39,14 +39,14 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 		"an unknown key at the top":   {"action: allocate\n", []string{`line 1: key "action" is unknown; did you mean "actions"?`}},
 		"an unknown key of a tier":    {"tiers:\n- plugin: []\n", []string{`line 2: tiers: key "plugin" is unknown; did you mean "plugins"?`}},
 		"an unknown action":           {`actions: "enqueue, alocate"`, []string{`line 1: action "alocate" is unknown; did you mean "allocate"?`}},
-		"an unknown action in a list": {"actions:\n- enqueue\n- fly\n", []string{`line 3: action "fly" is unknown; there are allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim`}},
+		"an unknown action in a list": {"actions:\n- enqueue\n- fly\n", []string{`line 3: action "fly" is unknown; there are allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim, shuffle`}},
 		"no action":                   {"actions: ','\n", []string{`line 1: actions is ",": name at least allocate`}},
 		"an action twice":             {`actions: "allocate, enqueue, allocate"`, []string{`line 1: action "allocate" is in line 1 already: keep one of them`}},
 		"an action twice in a list":   {"actions:\n- allocate\n- allocate\n", []string{`line 3: action "allocate" is in line 2 already: keep one of them`}},
 		"an action without a name":    {`actions: "allocate, ,"`, []string{`line 1: actions is "allocate, ,": one of its names is empty: take a comma away`}},
 		"an empty action in a list":   {`actions: [allocate, ""]`, []string{`line 1: actions is a list: one of its names is empty: take a comma away`}},
 		"actions that are a mapping":  {"actions: {allocate: true}\n", []string{`line 1: actions is a mapping: give a comma list such as "enqueue, allocate, backfill"`}},
-		"an action that is a list":    {"actions: [[allocate]]\n", []string{"line 1: an action is a list: give a name: one of allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim", "line 1: actions is a list: name at least allocate"}},
+		"an action that is a list":    {"actions: [[allocate]]\n", []string{"line 1: an action is a list: give a name: one of allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim, shuffle", "line 1: actions is a list: name at least allocate"}},
 
 		"an unknown plugin":       {tier("  - name: priority\n", "  - name: binpak\n"), []string{`line 4: plugin "binpak" is unknown; did you mean "binpack"?`}},
 		"a plugin without a name": {tier("  - arguments: {}\n"), []string{"line 3: a plugin has no name: give name, one of " + strings.Join(names(), ", ")}},
@@ -92,7 +92,7 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 			`line 5: plugin "binpack": argument binpack.weight is "-1": give a whole number of 0 or more`,
 			`line 5: plugin "binpack": argument "weight" is unknown; there are binpack.resources, binpack.weight`,
 			`line 7: plugin "gang": key "enableJobOrdr" is unknown; did you mean "enableJobOrder"?`,
-			`line 8: action "fly" is unknown; there are allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim`,
+			`line 8: action "fly" is unknown; there are allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim, shuffle`,
 		}},
 	}
 	check(t, tests)

@@ -28,6 +28,9 @@ type Admits interface{ Admits() }
 // meanwhile where its victims are or where it would go.
 type Takes interface{ Rules() []framework.Rule }
 
+// Dismisses marks an action that has tasks go that plugins want to go.
+type Dismisses interface{ Dismisses() }
+
 // Config says how an Engine decides.
 type Config struct {
 	Actions []Action         // run in this order
@@ -59,6 +62,14 @@ func (c *Config) scored(n int) int {
 func (c *Config) admits() bool {
 	return slices.ContainsFunc(c.Actions, func(a Action) bool {
 		_, ok := a.(Admits)
+		return ok
+	})
+}
+
+// dismisses reports whether an action has tasks go that plugins want to go.
+func (c *Config) dismisses() bool {
+	return slices.ContainsFunc(c.Actions, func(a Action) bool {
+		_, ok := a.(Dismisses)
 		return ok
 	})
 }

@@ -87,6 +87,7 @@ func (e *Engine) Run(now time.Time) Report {
 	c := &Cycle{engine: e, World: e.World, Now: now, noPlans: map[lack]uint64{}}
 	e.ran = now
 	e.letIn(now)
+	e.turn(now)
 	e.filterNewClasses()
 	e.renumber()
 	e.losePatience(now)
@@ -140,7 +141,7 @@ func (e *Engine) Next() (time.Time, bool) {
 	if !e.retellAt.IsZero() {
 		earlier(e.retellAt)
 	}
-	if at, ok := e.tiers.RetryAt(); ok {
+	if at, ok := e.tiers.NextAt(e.config.dismisses()); ok {
 		earlier(at)
 	}
 	for _, o := range e.orphans {

@@ -51,6 +51,8 @@ type Tiers struct {
 	lasting     []Continues
 	protectors  []ProtectsTasks
 	repairs     []Repairs
+	turning     []Turns
+	dismissals  []Dismisses
 	takings     [2][][]func(Taking) Vote // by rule and tier
 	nodeWakes   model.Change
 }
@@ -74,6 +76,8 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.outside = add(t.outside, p, 0)
 			t.counts = add(t.counts, p, 0)
 			t.lasting = add(t.lasting, p, 0)
+			t.turning = add(t.turning, p, 0)
+			t.dismissals = add(t.dismissals, p, 0)
 		}
 		if votes != nil {
 			t.votes = append(t.votes, votes)

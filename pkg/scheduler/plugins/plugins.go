@@ -20,6 +20,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/resourcestrategyfit"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/sla"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/tasktopology"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/tdm"
 )
 
 // Builtin returns a fresh registry, so that a caller may add its own plugins.
@@ -42,5 +43,6 @@ func Builtin() framework.Registry {
 		resourcestrategyfit.Name: resourcestrategyfit.New,
 		sla.Name:                 sla.New,
 		tasktopology.Name:        tasktopology.New,
+		tdm.Name:                 tdm.New,
 	}
 }
