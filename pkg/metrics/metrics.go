@@ -55,6 +55,11 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	reloads := prometheus.NewDesc("volcano_config_reload_total", "Configurations read after the start that were taken (result success) or refused (result error).", []string{"result"}, nil)
 	out <- prometheus.MustNewConstMetric(reloads, prometheus.CounterValue, float64(s.ConfigReloads), "success")
 	out <- prometheus.MustNewConstMetric(reloads, prometheus.CounterValue, float64(s.ConfigErrors), "error")
+	if s.MetricsReads+s.MetricsErrors > 0 {
+		readings := prometheus.NewDesc("volcano_metrics_reads_total", "Times that it was read how busy nodes are (result success), or could not be (result error).", []string{"result"}, nil)
+		out <- prometheus.MustNewConstMetric(readings, prometheus.CounterValue, float64(s.MetricsReads), "success")
+		out <- prometheus.MustNewConstMetric(readings, prometheus.CounterValue, float64(s.MetricsErrors), "error")
+	}
 	for _, q := range s.Queues {
 		if !q.Known {
 			continue

@@ -86,6 +86,8 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 		"an unknown key of configurations":    {"configurations:\n- name: allocate\n  args: {}\n", []string{`line 3: configurations: key "args" is unknown; there are name, arguments`}},
 		"an unknown argument of an action":    {"configurations:\n- name: allocate\n  arguments:\n    cache: 1\n", []string{`line 4: configurations: action "allocate": argument "cache" is unknown; there are predicateErrorCacheEnable`}},
 		"an unknown key of metrics":           {"metrics:\n  type: prometheus\n  addrss: x\n", []string{`line 3: metrics: argument "addrss" is unknown; did you mean "address"?`}},
+		"metrics of no known type":            {"metrics:\n  type: influx\n", []string{`line 2: metrics: argument type is "influx": give prometheus, prometheus_adaptor or elasticsearch`}},
+		"metrics from nowhere":                {"metrics:\n  type: prometheus\n  address: prometheus\n", []string{`line 3: metrics: argument address is "prometheus": give the server's address, such as http://prometheus.monitoring:9090`}},
 		"a wrong value within metrics":        {"metrics:\n  tls:\n    insecureSkipVerify: 7\n", []string{`line 3: metrics: argument tls.insecureSkipVerify is "7": give true or false`}},
 		"all at once, by line": {"percentageOfNodesToScore: x\n" + tier("  - name: binpack\n    arguments: {binpack.weight: -1, weight: 2}\n", "  - name: gang\n    enableJobOrdr: 1\n") + "actions: fly\n", []string{
 			`line 1: percentageOfNodesToScore is "x": give a whole number from 0 to 100; 0 means all`,

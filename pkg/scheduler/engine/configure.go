@@ -35,6 +35,7 @@ type Dismisses interface{ Dismisses() }
 type Config struct {
 	Actions []Action         // run in this order
 	Tiers   [][]PluginConfig // the plugins, first tier first
+	Metrics framework.Metrics
 	// NodesToScorePercent is how many nodes are scored at most when a class is first
 	// placed, in percent of all, but never fewer than 100; 0: all of them. Nodes
 	// that were not scored come after those that were.
@@ -173,7 +174,9 @@ func (e *Engine) learn(ev ObjectSet) {
 	key := fmt.Sprintf("%T %s/%s", ev.Object, o.GetNamespace(), o.GetName())
 	e.objects.set(key, ev)
 	e.tiers.Learn(ev.Object, ev.Gone)
-	e.World.Happened |= model.ObjectChanged
+	if _, ok := ev.Object.(*framework.Usage); !ok { // what is new in that turns nodes
+		e.World.Happened |= model.ObjectChanged
+	}
 }
 
 // recount has the ledger charge for devices as plugins say.

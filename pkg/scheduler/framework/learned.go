@@ -37,10 +37,13 @@ type Usage struct {
 	Nodes []NodeUsage
 }
 
+// UsageName is the name of the one Usage there is.
+const UsageName = "nodes"
+
 // UsageFor is how long what a source said of nodes counts.
 const UsageFor = 5 * time.Minute
 
-// NodeUsage is how busy one node is, on average over ten minutes, in thousandths of what it has.
+// NodeUsage is how busy one node is, on average over ten minutes, in percent of what it has.
 type NodeUsage struct {
 	Name        string
 	CPU, Memory int32
@@ -51,4 +54,15 @@ func (u *Usage) DeepCopyObject() runtime.Object {
 	c := &Usage{TypeMeta: u.TypeMeta, At: u.At, Nodes: slices.Clone(u.Nodes)}
 	u.DeepCopyInto(&c.ObjectMeta)
 	return c
+}
+
+// Metrics says where it is read how busy nodes are, and how often. Nobody who decides
+// looks at it: what was read comes as [Usage].
+type Metrics struct {
+	Type     string // prometheus, prometheus_adaptor or elasticsearch; empty: nowhere
+	Address  string
+	Interval time.Duration
+	Insecure bool // a certificate that can't be verified is taken
+	// The rest is for elasticsearch.
+	Index, Username, Password, HostField string
 }

@@ -24,7 +24,7 @@ func Dismissed(w *model.World, tiers *framework.Tiers, g *model.Gang, wishes []f
 	for _, wish := range wishes {
 		d.add(wish)
 	}
-	if len(d.tasks) == 0 || says(g.Annotations, preemptable, "false") || (!d.whole && !g.Whole()) {
+	if len(d.tasks) == 0 || forbids(g.Annotations) || (!d.whole && !g.Whole()) {
 		return nil // what a gang lacks is to come, not to become more
 	}
 	slices.SortStableFunc(d.tasks, (&choice{}).firstToGo)
@@ -115,7 +115,7 @@ func stays(t *model.Task) bool { return t.Bucket == model.Assumed || t.Bucket ==
 
 // kept reports whether a task may not be told to go, whoever wants it to.
 func kept(tiers *framework.Tiers, t *model.Task, now time.Time) bool {
-	if t.Pod != nil && (says(t.Pod.Annotations, preemptable, "false") || says(t.Pod.Labels, preemptable, "false")) {
+	if t.Pod != nil && (forbids(t.Pod.Annotations) || forbids(t.Pod.Labels)) {
 		return true
 	}
 	_, ok := tiers.Protected(t, now)

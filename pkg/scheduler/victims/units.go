@@ -47,7 +47,7 @@ func (c *choice) gather() {
 
 // concerns reports whether a rule speaks of a gang.
 func (c *choice) concerns(rule framework.Rule, g *model.Gang) bool {
-	if says(g.Annotations, preemptable, "false") {
+	if forbids(g.Annotations) {
 		return false
 	}
 	if rule == framework.Preempting {
@@ -150,7 +150,7 @@ func (c *choice) add(u *unit) {
 
 // protects reports whether a task may not be taken whoever asks.
 func (c *choice) protects(t *model.Task) bool {
-	if t.Pod != nil && (says(t.Pod.Annotations, preemptable, "false") || says(t.Pod.Labels, preemptable, "false")) {
+	if t.Pod != nil && (forbids(t.Pod.Annotations) || forbids(t.Pod.Labels)) {
 		return true
 	}
 	ok := c.Stays(t)
@@ -175,4 +175,5 @@ func (c *choice) firstToGo(a, b *model.Task) int {
 	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Seq, a.Seq))
 }
 
-func says(m map[string]string, key, value string) bool { return m[key] == value }
+// forbids reports whether annotations or labels say that nothing may be taken.
+func forbids(m map[string]string) bool { return m[preemptable] == "false" }
