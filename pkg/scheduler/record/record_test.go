@@ -28,7 +28,9 @@ func parse(text string) (engine.Config, error) {
 	config := conf.Default()
 	config.Actions = append(config.Actions, preempt.New(), reclaim.New(), shuffle.New())
 	config.Tiers = append(config.Tiers, []engine.PluginConfig{
-		{Name: "cdp"}, {Name: "usage"}, {Name: "tdm", Args: framework.Args{"tdm.revocable-zone.b": "00:10-00:17", "tdm.evict.period": "5s"}},
+		{Name: "cdp"},
+		{Name: "usage"},
+		{Name: "tdm", Args: framework.Args{"tdm.revocable-zone.b": "00:10-00:17", "tdm.evict.period": "5s"}},
 		{Name: "rescheduling", Args: framework.Args{"interval": "5s", "strategies": []any{map[string]any{
 			"name": "lowNodeUtilization", "params": map[string]any{"thresholds": map[string]any{"cpu": 20}, "targetThresholds": map[string]any{"cpu": 50}},
 		}}}},
