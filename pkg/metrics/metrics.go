@@ -61,6 +61,11 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		namespace, name, _ := strings.Cut(o.Gang, "/")
 		out <- prometheus.MustNewConstMetric(urgency, prometheus.GaugeValue, o.Urgency, namespace, name, o.Queue, o.Kind)
 	}
+	if s.MetricsReads+s.MetricsErrors > 0 {
+		readings := prometheus.NewDesc("volcano_metrics_reads_total", "Times that it was read how busy nodes are (result success), or could not be (result error).", []string{"result"}, nil)
+		out <- prometheus.MustNewConstMetric(readings, prometheus.CounterValue, float64(s.MetricsReads), "success")
+		out <- prometheus.MustNewConstMetric(readings, prometheus.CounterValue, float64(s.MetricsErrors), "error")
+	}
 	for _, q := range s.Queues {
 		if !q.Known {
 			continue

@@ -64,6 +64,10 @@ func TestAScrapeShowsTheLastSnapshot(t *testing.T) {
 				"volcano_total_preemption_attempts{} 3", "volcano_unschedule_job_count{} 2",
 			},
 		},
+		"what was read of nodes": {
+			&live.Snapshot{MetricsReads: 5, MetricsErrors: 2}, "volcano_metrics_",
+			[]string{"volcano_metrics_reads_total{result=error} 2", "volcano_metrics_reads_total{result=success} 5"},
+		},
 		"a queue's amounts in the units of their names, a ceiling only where there is one": {
 			&live.Snapshot{Queues: []engine.QueueUse{{Name: "q", Known: true, Weight: 3, Share: quota.Share{Used: 8, Part: 32}, Sums: []engine.Sum{
 				{Resource: "cpu", Used: 1500, Capability: 4000, Deserved: -1},

@@ -1,6 +1,11 @@
 package model
 
-import "github.com/muster-sh/muster/pkg/resource"
+import (
+	"maps"
+	"slices"
+
+	"github.com/muster-sh/muster/pkg/resource"
+)
 
 // ClassID numbers classes. Numbers of classes without tasks are used again.
 type ClassID int32
@@ -54,4 +59,48 @@ func (w *World) leaveClass(c *Class) {
 	delete(w.classesByKey, c.Shape.Key)
 	w.classes[c.ID] = nil
 	w.freeClasses = append(w.freeClasses, c.ID)
+}
+
+// passedOn are the annotations of a gang that its tasks take over, as hints, where
+// they have none of their own.
+func passedOn() []string { return []string{"volcano.sh/preemptable", "volcano.sh/revocable-zone"} }
+
+// inherit adds to a shape what its gang passes on.
+func inherit(s Shape, g *Gang) Shape {
+	if g == nil || len(g.Annotations) == 0 {
+		return s
+	}
+	own := s.Hints
+	for _, key := range passedOn() {
+		value, ok := g.Annotations[key]
+		if _, has := own[key]; !ok || has {
+			continue
+		}
+		if s.Hints = maps.Clone(s.Hints); s.Hints == nil {
+			s.Hints = map[string]string{}
+		}
+		s.Hints[key] = value
+		s.Key += "\x00" + key + "=" + value
+	}
+	return s
+}
+
+// reclass gives the tasks of a gang the classes that follow from what it passes on,
+// if that is not what it passed on before.
+func (w *World) reclass(g *Gang, before map[string]string) {
+	if !slices.ContainsFunc(passedOn(), func(key string) bool {
+		was, had := before[key]
+		is, has := g.Annotations[key]
+		return was != is || had != has
+	}) {
+		return
+	}
+	for _, t := range g.Tasks {
+		class, stuck := t.Class, t.Stuck
+		w.lift(t)
+		t.Class = w.classOf(inherit(t.Shape, g))
+		w.put(t)
+		t.Stuck = stuck
+		w.leaveClass(class)
+	}
 }

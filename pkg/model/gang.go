@@ -3,6 +3,8 @@ package model
 import (
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -121,6 +123,41 @@ func (g *Gang) Stuck() (first *Task, n int32) {
 // Broken reports whether a gang has some of its minimum but not all of it.
 func (g *Gang) Broken() bool { return g.Counts.Placed > 0 && !g.Whole() }
 
+// The annotations of a PodGroup with its disruption budget.
+const (
+	minAvailable   = "volcano.sh/jdb-min-available"
+	maxUnavailable = "volcano.sh/jdb-max-unavailable"
+)
+
+// MustStay is how many tasks of a gang must stay by its disruption budget, 0 when any
+// may go; said reports whether it has one. Those that are going count as unavailable.
+func (g *Gang) MustStay() (keep int32, said bool) {
+	if len(g.Annotations) == 0 {
+		return 0, false
+	}
+	all := g.Counts.Alive() + g.Counts.Releasing
+	if n, ok := amountOf(g.Annotations[minAvailable], all); ok {
+		keep, said = n, true
+	}
+	if n, ok := amountOf(g.Annotations[maxUnavailable], all); ok {
+		keep, said = max(keep, all-n), true
+	}
+	return keep, said
+}
+
+// amountOf reads a number, or a percentage of all, rounded up.
+func amountOf(text string, all int32) (int32, bool) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	n, err := strconv.ParseInt(number, 10, 32)
+	if err != nil || n < 0 {
+		return 0, false
+	}
+	if percent {
+		return int32((n*int64(all) + 99) / 100), true
+	}
+	return int32(n), true
+}
+
 // SetGang adds or changes a gang. The phase counts only for a new one: from then
 // on it is ours to say.
 func (w *World) SetGang(s GangSpec) {
@@ -137,7 +174,9 @@ func (w *World) SetGang(s GangSpec) {
 	if !g.Known || g.Queue == nil || g.Queue.Name != s.Queue {
 		w.join(g, s.Queue)
 	}
+	before := g.Annotations
 	g.GangSpec, g.Known = s, true
+	w.reclass(g, before)
 	g.selectors = selectorsOf(s.SubGroups)
 	for i := range g.Roles {
 		g.Roles[i].Min = 0
@@ -159,7 +198,9 @@ func (w *World) DropGang(key, uid string) {
 	w.Owe(g, nil)
 	w.Await(g, nil)
 	w.recharge(g, nil)
+	before := g.Annotations
 	g.GangSpec, g.Known, g.selectors = GangSpec{Key: key}, false, nil
+	w.reclass(g, before)
 	for i := range g.Roles {
 		g.Roles[i].Min = 0
 	}

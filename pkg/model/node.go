@@ -59,6 +59,15 @@ func (w *World) SetNode(s NodeSpec) (node *Node, traits bool) {
 	return n, traits
 }
 
+// Turn notes that plugins see a node otherwise than before, though nothing of it was
+// told; traits: also in which classes may run on it.
+func (w *World) Turn(n *Node, traits bool) {
+	if traits {
+		w.Happened |= NodeRoom | NodeChanged
+	}
+	w.tick(n)
+}
+
 // images are those that a node has; none when its object was not told.
 func images(n *corev1.Node) []corev1.ContainerImage {
 	if n == nil {

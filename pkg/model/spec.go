@@ -123,7 +123,7 @@ type Shape struct {
 	Affinity     *corev1.NodeAffinity // required and preferred
 	Tolerations  []corev1.Toleration
 	Images       []string          // of its containers
-	Hints        map[string]string // pod annotations that plugins rate nodes by
+	Hints        map[string]string // pod annotations that plugins filter or rate nodes by
 	// Related says that where it may run depends on other pods, volumes, ports or devices.
 	Related bool
 }

@@ -19,7 +19,10 @@ func TestSumsFollowWhateverHappens(t *testing.T) {
 		pick := func(what string, n int) string { return what + strconv.Itoa(rapid.IntRange(1, n).Draw(t, what)) }
 		happen := map[string]func(*rapid.T){
 			"gang": func(*rapid.T) {
-				w.SetGang(model.GangSpec{Key: pick("g", 3), UID: pick("u", 2), Queue: pick("q", 2), Min: 1})
+				w.SetGang(model.GangSpec{
+					Key: pick("g", 3), UID: pick("u", 2), Queue: pick("q", 2), Min: 1,
+					Annotations: rapid.SampledFrom([]map[string]string{nil, {"volcano.sh/preemptable": "true"}, {"volcano.sh/revocable-zone": "*"}}).Draw(t, "passed on"),
+				})
 			},
 			"gang gone": func(*rapid.T) { w.DropGang(pick("g", 3), pick("u", 2)) },
 			"await": func(*rapid.T) {

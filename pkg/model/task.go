@@ -104,7 +104,7 @@ func (t *Task) equals(s TaskSpec) bool {
 
 // belongs reports whether s has a task in the same gang, role and class as before.
 func (t *Task) belongs(s TaskSpec) bool {
-	return s.Gang == t.TaskSpec.Gang && s.Role == t.Role && s.Shape.Key == t.Class.Shape.Key
+	return s.Gang == t.TaskSpec.Gang && s.Role == t.Role && s.Shape.Key == t.Shape.Key
 }
 
 // DropTask forgets a task.
@@ -212,14 +212,15 @@ func (w *World) stand(t *Task, s TaskSpec) (Bucket, *Node) {
 
 // enter makes t a member of the class and gang that its spec names; put then counts it.
 func (w *World) enter(t *Task) {
-	t.Class = w.classOf(t.Shape)
 	if t.TaskSpec.Gang == "" {
+		t.Class = w.classOf(t.Shape)
 		if t.Ours {
 			w.loose = append(w.loose, t)
 		}
 		return
 	}
 	t.Gang = w.gang(t.TaskSpec.Gang)
+	t.Class = w.classOf(inherit(t.Shape, t.Gang))
 	t.Gang.Tasks = append(t.Gang.Tasks, t)
 	w.touch(t.Gang)
 }

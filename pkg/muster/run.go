@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 	clientfeatures "k8s.io/client-go/features"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -23,6 +25,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/live"
+	"github.com/muster-sh/muster/pkg/scheduler/meter"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/capacity"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/extender"
@@ -106,9 +109,14 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	if err != nil {
 		return nil, err
 	}
+	client, err := rest.HTTPClientFor(b.rest)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
 	scheduler, err := live.New(b.rest, live.Options{
 		SchedulerNames: s.schedulerNames, BindWorkers: s.bindWorkers, DrainTimeout: s.shutdown,
 		Config: conf.Default(), Registry: s.guests.registry(ctx), Actions: actions.Builtin(), Record: recording, Nodes: s.nodes,
+		Meter:  meter.Cluster{Client: client, Address: strings.TrimSuffix(b.rest.Host, "/")}.Run,
 		Source: live.Source{File: s.confFile, ConfigMap: configMap},
 		Pod:    types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")},
 	})

@@ -38,6 +38,7 @@ const (
 	Unrepaired       Code = "Unrepaired"         // it has to go because its gang lost a part of its minimum for too long
 	DeadlineTooSoon  Code = "DeadlineTooSoon"    // what remains to be done takes longer than there is time
 	DeadlineMissed   Code = "DeadlineMissed"     // the deadline has passed, and it is not done
+	Shuffled         Code = "Shuffled"           // it has to leave its node, though nobody needs its room
 	BindRefused      Code = "BindRefused"        // the API server did not take a binding
 )
 

@@ -169,6 +169,19 @@ func TestVotesHaveTheirWords(t *testing.T) {
 	})
 }
 
+func TestThoseWhoLeaveTheirNodesAreToldWhy(t *testing.T) {
+	check(t, map[string]worded{
+		"a pod": {
+			reason.Reason{Code: reason.Shuffled, Kind: "Node", Object: "n1", Value: "revocable zone night is open 20:00-06:00"},
+			"it has to leave node n1: revocable zone night is open 20:00-06:00",
+		},
+		"one of its gang": {
+			reason.Reason{Code: reason.Shuffled, Kind: "PodGroup", Object: "n1", Value: "revocable zone night is open 20:00-06:00"},
+			"its gang goes as a whole, since a pod of it has to leave node n1: revocable zone night is open 20:00-06:00",
+		},
+	})
+}
+
 func check(t *testing.T, tests map[string]worded) {
 	t.Helper()
 	for name, tt := range tests {

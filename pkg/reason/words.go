@@ -42,7 +42,7 @@ func (r Reason) first() string {
 		return fmt.Sprintf("the scheduler extender at %s says no: %s", r.Object, r.Value)
 	case DeadlineTooSoon, DeadlineMissed:
 		return r.deadline()
-	case MakingRoom, Preempted, Reclaimed, Unrepaired:
+	case MakingRoom, Preempted, Reclaimed, Unrepaired, Shuffled:
 		return r.giving()
 	default:
 		return r.arithmetic()
@@ -66,6 +66,11 @@ func (r Reason) giving() string {
 		return fmt.Sprintf("room is being made for it: of %d pods that were told to go, %d are gone", r.Need, r.Room)
 	case Unrepaired:
 		return fmt.Sprintf("its gang could not be made whole again within %s: of %d that it needs, %d are left", r.Value, r.Need, r.Have)
+	case Shuffled:
+		if r.Kind == "PodGroup" {
+			return fmt.Sprintf("its gang goes as a whole, since a pod of it has to leave node %s: %s", r.Object, r.Value)
+		}
+		return fmt.Sprintf("it has to leave node %s: %s", r.Object, r.Value)
 	case Preempted:
 		return fmt.Sprintf("its room is needed for PodGroup %s of its queue %q, whose priority is %d, its own %d", r.Object, r.Value, r.Need, r.Have)
 	default:

@@ -5,9 +5,11 @@ import (
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // gone takes something away.
@@ -95,6 +97,20 @@ func (s *Sim) named(name string) []string {
 		}
 	}
 	return uids
+}
+
+// usage tells how busy nodes are, all at once: NODE=CPU/MEMORY in percent.
+func (s *Sim) usage(w words) error {
+	u := &framework.Usage{ObjectMeta: metav1.ObjectMeta{Name: framework.UsageName}, At: s.now}
+	for _, name := range w.order {
+		n := framework.NodeUsage{Name: name}
+		if _, err := fmt.Sscanf(w.named[name], "%d/%d", &n.CPU, &n.Memory); err != nil {
+			return fmt.Errorf("usage %s=%s: write NODE=CPU/MEMORY, in percent", name, w.named[name])
+		}
+		u.Nodes = append(u.Nodes, n)
+	}
+	s.engine.Apply(engine.ObjectSet{Object: u})
+	return nil
 }
 
 // cycle runs the engine once and prints its decisions.

@@ -61,6 +61,7 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //	fail TASK                               its binding is given up
 //	keep TASK                               its eviction is given up
 //	run|succeed|crash|delete|ungate TASK    what became of a pod; GANG/* for all
+//	usage NODE=CPU/MEMORY …                 how busy nodes are, in percent; of others nothing is known
 //	after DURATION                          time goes by
 //	cycle                                   prints decisions
 //	explain GANG
@@ -110,6 +111,8 @@ func (s *Sim) tell(w words) error {
 		return s.claim(w)
 	case "gone":
 		return s.gone(w)
+	case "usage":
+		return s.usage(w)
 	case "confirm":
 		s.confirm(w.at(1))
 		return nil

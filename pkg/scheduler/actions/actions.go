@@ -9,6 +9,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/actions/gangreclaim"
 	"github.com/muster-sh/muster/pkg/scheduler/actions/preempt"
 	"github.com/muster-sh/muster/pkg/scheduler/actions/reclaim"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/shuffle"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 )
 
@@ -22,5 +23,6 @@ func Builtin() map[string]func() engine.Action {
 		gangreclaim.Name: gangreclaim.New,
 		preempt.Name:     preempt.New,
 		reclaim.Name:     reclaim.New,
+		shuffle.Name:     shuffle.New,
 	}
 }

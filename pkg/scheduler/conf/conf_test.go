@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -109,7 +110,7 @@ func TestWhatATextSaysIsRead(t *testing.T) {
 		"a part of the nodes":                     {"percentageOfNodesToScore: 30", "enqueue allocate backfill", engine.Config{Tiers: standard, NodesToScorePercent: 30}},
 		"a part of the nodes, quoted":             {"percentageOfNodesToScore: '30'", "enqueue allocate backfill", engine.Config{Tiers: standard, NodesToScorePercent: 30}},
 		"a KubeSchedulerConfiguration":            {"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 5\n", "enqueue allocate backfill", engine.Config{Tiers: standard, NodesToScorePercent: 5}},
-		"configurations and metrics are accepted": {"configurations: [{name: allocate, arguments: {predicateErrorCacheEnable: \"false\"}}]\nmetrics: {type: prometheus, interval: 30s, tls: {insecureSkipVerify: true}, elasticsearch.index: x}\n", "enqueue allocate backfill", engine.Config{Tiers: standard}},
+		"configurations and metrics are accepted": {"configurations: [{name: allocate, arguments: {predicateErrorCacheEnable: \"false\"}}]\nmetrics: {type: prometheus, address: 'http://p:9090', interval: 30s, tls: {insecureSkipVerify: true}, elasticsearch.index: x}\n", "enqueue allocate backfill", engine.Config{Tiers: standard, Metrics: framework.Metrics{Type: "prometheus", Address: "http://p:9090", Interval: 30 * time.Second, Insecure: true, Index: "x", HostField: "host.hostname"}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -39,14 +39,14 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 		"an unknown key at the top":   {"action: allocate\n", []string{`line 1: key "action" is unknown; did you mean "actions"?`}},
 		"an unknown key of a tier":    {"tiers:\n- plugin: []\n", []string{`line 2: tiers: key "plugin" is unknown; did you mean "plugins"?`}},
 		"an unknown action":           {`actions: "enqueue, alocate"`, []string{`line 1: action "alocate" is unknown; did you mean "allocate"?`}},
-		"an unknown action in a list": {"actions:\n- enqueue\n- fly\n", []string{`line 3: action "fly" is unknown; there are allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim`}},
+		"an unknown action in a list": {"actions:\n- enqueue\n- fly\n", []string{`line 3: action "fly" is unknown; there are allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim, shuffle`}},
 		"no action":                   {"actions: ','\n", []string{`line 1: actions is ",": name at least allocate`}},
 		"an action twice":             {`actions: "allocate, enqueue, allocate"`, []string{`line 1: action "allocate" is in line 1 already: keep one of them`}},
 		"an action twice in a list":   {"actions:\n- allocate\n- allocate\n", []string{`line 3: action "allocate" is in line 2 already: keep one of them`}},
 		"an action without a name":    {`actions: "allocate, ,"`, []string{`line 1: actions is "allocate, ,": one of its names is empty: take a comma away`}},
 		"an empty action in a list":   {`actions: [allocate, ""]`, []string{`line 1: actions is a list: one of its names is empty: take a comma away`}},
 		"actions that are a mapping":  {"actions: {allocate: true}\n", []string{`line 1: actions is a mapping: give a comma list such as "enqueue, allocate, backfill"`}},
-		"an action that is a list":    {"actions: [[allocate]]\n", []string{"line 1: an action is a list: give a name: one of allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim", "line 1: actions is a list: name at least allocate"}},
+		"an action that is a list":    {"actions: [[allocate]]\n", []string{"line 1: an action is a list: give a name: one of allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim, shuffle", "line 1: actions is a list: name at least allocate"}},
 
 		"an unknown plugin":       {tier("  - name: priority\n", "  - name: binpak\n"), []string{`line 4: plugin "binpak" is unknown; did you mean "binpack"?`}},
 		"a plugin without a name": {tier("  - arguments: {}\n"), []string{"line 3: a plugin has no name: give name, one of " + strings.Join(names(), ", ")}},
@@ -86,13 +86,15 @@ func TestFaultsNameLineValueAndRemedy(t *testing.T) {
 		"an unknown key of configurations":    {"configurations:\n- name: allocate\n  args: {}\n", []string{`line 3: configurations: key "args" is unknown; there are name, arguments`}},
 		"an unknown argument of an action":    {"configurations:\n- name: allocate\n  arguments:\n    cache: 1\n", []string{`line 4: configurations: action "allocate": argument "cache" is unknown; there are predicateErrorCacheEnable`}},
 		"an unknown key of metrics":           {"metrics:\n  type: prometheus\n  addrss: x\n", []string{`line 3: metrics: argument "addrss" is unknown; did you mean "address"?`}},
+		"metrics of no known type":            {"metrics:\n  type: influx\n", []string{`line 2: metrics: argument type is "influx": give prometheus, prometheus_adaptor or elasticsearch`}},
+		"metrics from nowhere":                {"metrics:\n  type: prometheus\n  address: prometheus\n", []string{`line 3: metrics: argument address is "prometheus": give the server's address, such as http://prometheus.monitoring:9090`}},
 		"a wrong value within metrics":        {"metrics:\n  tls:\n    insecureSkipVerify: 7\n", []string{`line 3: metrics: argument tls.insecureSkipVerify is "7": give true or false`}},
 		"all at once, by line": {"percentageOfNodesToScore: x\n" + tier("  - name: binpack\n    arguments: {binpack.weight: -1, weight: 2}\n", "  - name: gang\n    enableJobOrdr: 1\n") + "actions: fly\n", []string{
 			`line 1: percentageOfNodesToScore is "x": give a whole number from 0 to 100; 0 means all`,
 			`line 5: plugin "binpack": argument binpack.weight is "-1": give a whole number of 0 or more`,
 			`line 5: plugin "binpack": argument "weight" is unknown; there are binpack.resources, binpack.weight`,
 			`line 7: plugin "gang": key "enableJobOrdr" is unknown; did you mean "enableJobOrder"?`,
-			`line 8: action "fly" is unknown; there are allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim`,
+			`line 8: action "fly" is unknown; there are allocate, backfill, enqueue, gangpreempt, gangreclaim, preempt, reclaim, shuffle`,
 		}},
 	}
 	check(t, tests)

@@ -13,7 +13,8 @@ import (
 )
 
 // Format writes a configuration as volcano-scheduler.conf, from which [Parse]
-// makes the same again.
+// makes the same again, but for the source of metrics: what it says comes as facts, and
+// its address may hold a password.
 func Format(config engine.Config) (string, error) {
 	tiers := make([]map[string]any, len(config.Tiers))
 	for i, tier := range config.Tiers {

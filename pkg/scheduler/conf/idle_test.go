@@ -34,9 +34,18 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 			`tiers: [{plugins: [{name: capacity, enableHierarchy: false}]}]`,
 			[]string{`plugin "capacity": argument enableHierarchy has no effect here: queues without parents but root are no hierarchy, and those with parents are within theirs`},
 		},
+		"plugins that lack what they need": {
+			`tiers: [{plugins: [{name: usage}, {name: rescheduling, arguments: {metricsPeriod: 5m}}]}]`,
+			[]string{
+				`plugin "rescheduling": argument metricsPeriod has no effect here: usage is averaged over ten minutes`,
+				`plugin "usage" has no effect here: it is read nowhere what nodes use: configure metrics`,
+				`plugin "rescheduling" has no effect here: it is read nowhere what nodes use: configure metrics`,
+				`plugin "rescheduling" has no effect here: no action carries it out: configure shuffle`,
+			},
+		},
 		"arguments of actions": {
-			`{configurations: [{name: allocate, arguments: {predicateErrorCacheEnable: false}}], metrics: {type: prometheus}}`,
-			[]string{`configurations: action "allocate": argument predicateErrorCacheEnable has no effect here: ` + remembered, "metrics has no effect here: no plugin looks at what nodes use"},
+			`{configurations: [{name: allocate, arguments: {predicateErrorCacheEnable: false}}], metrics: {type: prometheus, address: 'http://p:9090'}}`,
+			[]string{`configurations: action "allocate": argument predicateErrorCacheEnable has no effect here: ` + remembered, "metrics has no effect here: no plugin looks at what nodes use: configure usage or rescheduling"},
 		},
 	}
 	for name, tt := range tests {

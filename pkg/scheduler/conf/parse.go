@@ -95,6 +95,7 @@ func (p *parser) top(all []field) {
 			p.readPercentage(f)
 		}
 	}
+	p.match(all)
 }
 
 // kubeScheduler reads a KubeSchedulerConfiguration, of which one number counts here.
@@ -223,21 +224,6 @@ func (p *parser) readConfigurations(f field) {
 		r.Idle(env, "predicateErrorCacheEnable", "verdicts are remembered in any case, until what they depend on changes")
 		p.spread(r.Err(), at)
 	}
-}
-
-// readMetrics checks the source of node metrics, which no plugin asks yet.
-func (p *parser) readMetrics(f field) {
-	p.idle(f.line, keyMetrics, "no plugin looks at what nodes use")
-	flat := flatten("", p.mapping("", f))
-	r := framework.Args(arguments(flat)).Read()
-	r.Text("type", "")
-	r.Text("address", "")
-	r.Duration("interval", 0)
-	r.Bool("tls.insecureSkipVerify", false)
-	for _, name := range []string{"index", "username", "password", "hostnameFieldName"} {
-		r.Text("elasticsearch."+name, "")
-	}
-	p.spread(r.Err(), place{keyMetrics, f.line, flat})
 }
 
 // flatten joins the keys of nested mappings by dots.

@@ -28,10 +28,14 @@ type Admits interface{ Admits() }
 // meanwhile where its victims are or where it would go.
 type Takes interface{ Rules() []framework.Rule }
 
+// Dismisses marks an action that has tasks go that plugins want to go.
+type Dismisses interface{ Dismisses() }
+
 // Config says how an Engine decides.
 type Config struct {
 	Actions []Action         // run in this order
 	Tiers   [][]PluginConfig // the plugins, first tier first
+	Metrics framework.Metrics
 	// NodesToScorePercent is how many nodes are scored at most when a class is first
 	// placed, in percent of all, but never fewer than 100; 0: all of them. Nodes
 	// that were not scored come after those that were.
@@ -59,6 +63,14 @@ func (c *Config) scored(n int) int {
 func (c *Config) admits() bool {
 	return slices.ContainsFunc(c.Actions, func(a Action) bool {
 		_, ok := a.(Admits)
+		return ok
+	})
+}
+
+// dismisses reports whether an action has tasks go that plugins want to go.
+func (c *Config) dismisses() bool {
+	return slices.ContainsFunc(c.Actions, func(a Action) bool {
+		_, ok := a.(Dismisses)
 		return ok
 	})
 }
@@ -166,7 +178,9 @@ func (e *Engine) learn(ev ObjectSet) {
 	key := fmt.Sprintf("%T %s/%s", ev.Object, o.GetNamespace(), o.GetName())
 	e.objects.set(key, ev)
 	e.tiers.Learn(ev.Object, ev.Gone)
-	e.World.Happened |= model.ObjectChanged
+	if _, ok := ev.Object.(*framework.Usage); !ok { // what is new in that turns nodes
+		e.World.Happened |= model.ObjectChanged
+	}
 }
 
 // recount has the ledger charge for devices as plugins say.

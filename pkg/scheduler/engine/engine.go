@@ -88,6 +88,7 @@ func (e *Engine) Run(now time.Time) Report {
 	c := &Cycle{engine: e, World: e.World, Now: now, noPlans: map[lack]uint64{}}
 	e.ran = now
 	e.letIn(now)
+	e.turn(now)
 	e.filterNewClasses()
 	e.renumber()
 	e.losePatience(now)
@@ -142,7 +143,7 @@ func (e *Engine) Next() (time.Time, bool) {
 	if !e.retellAt.IsZero() {
 		earlier(e.retellAt)
 	}
-	if at, ok := e.tiers.RetryAt(); ok {
+	if at, ok := e.tiers.NextAt(e.config.dismisses()); ok {
 		earlier(at)
 	}
 	if at, ok := e.tiers.ChangesAt(); ok {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
@@ -77,12 +78,26 @@ func (e *Engine) filterNewClasses() {
 	}
 }
 
-// refilter asks the filters again about one node, for every class.
-func (e *Engine) refilter(n *model.Node) {
+// refilter asks the filters again about nodes, for every class.
+func (e *Engine) refilter(nodes ...*model.Node) {
 	for _, c := range e.World.Classes() {
 		if c != nil && c.Causes != nil {
-			e.filter(c, n)
+			e.filter(c, nodes...)
 		}
+	}
+}
+
+// turn has everybody look again at the nodes that plugins see otherwise now.
+func (e *Engine) turn(now time.Time) {
+	var anew []*model.Node
+	for _, t := range e.tiers.Turned(e.World, now) {
+		e.World.Turn(t.Node, t.Traits)
+		if t.Traits {
+			anew = append(anew, t.Node)
+		}
+	}
+	if anew != nil {
+		e.refilter(anew...)
 	}
 }
 

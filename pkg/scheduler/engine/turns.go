@@ -5,6 +5,8 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
 // Turn is what came of a gang's turn.
@@ -219,4 +221,48 @@ func (c *Cycle) Overtake(visit func(*model.Gang) Turn) {
 			turn = visit(en.gang)
 		}
 	}
+}
+
+// mostDismissed is how many tasks are told to go in one cycle though nobody needs their
+// room. A gang that goes whole may be larger, if it is the first.
+const mostDismissed = 64
+
+// Dismiss has tasks go that plugins want to go, as far as what protects them, their
+// gangs' minimums and budgets let them.
+func (c *Cycle) Dismiss() {
+	var gangs []*model.Gang
+	by := map[*model.Gang][]framework.Wish{}
+	for _, wish := range c.engine.tiers.Wishes(c.World, c.Now) {
+		g := wish.Task.Gang
+		if g == nil || !g.Known {
+			continue
+		}
+		if by[g] == nil {
+			gangs = append(gangs, g)
+		}
+		by[g] = append(by[g], wish)
+	}
+	left := mostDismissed
+	for _, g := range gangs {
+		for _, some := range victims.Dismissed(c.World, c.engine.tiers, g, by[g], c.Now) {
+			if n := len(some); n > left && left < mostDismissed {
+				return // the plugins wish it again
+			}
+			left -= len(some)
+			c.dismiss(g, some)
+		}
+	}
+}
+
+// dismiss tells tasks of a gang to go, which leave together.
+func (c *Cycle) dismiss(g *model.Gang, some []victims.Leaver) {
+	for _, l := range some {
+		why := reason.Reason{Code: reason.Shuffled, Kind: "Node", Object: l.Node, Value: l.Why}
+		if !l.Itself {
+			why.Kind = "PodGroup"
+		}
+		c.emit(Evict{UID: l.UID, Name: l.Name, Gang: g.Key, Why: why})
+		c.World.Leave(l.Task)
+	}
+	c.change(c.engine.entries[g])
 }

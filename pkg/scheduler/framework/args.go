@@ -208,6 +208,17 @@ func (r *Reader) ResourcesAfter(prefix string) []string {
 	return names
 }
 
+// After lists what follows prefix in the names of given arguments, in order.
+func (r *Reader) After(prefix string) []string {
+	var names []string
+	for _, key := range slices.Sorted(maps.Keys(r.args)) {
+		if name, ok := strings.CutPrefix(key, prefix); ok && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Err names everything that is wrong, arguments that were never read included.
 func (r *Reader) Err() error {
 	errs := slices.Clone(r.errs)

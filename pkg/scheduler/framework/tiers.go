@@ -54,6 +54,8 @@ type Tiers struct {
 	lasting     []Continues
 	protectors  []ProtectsTasks
 	repairs     []Repairs
+	turning     []Turns
+	dismissals  []Dismisses
 	takings     [2][][]func(Taking) Vote // by rule and tier
 	nodeWakes   model.Change
 }
@@ -77,6 +79,8 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.observe(p)
 			t.counts = add(t.counts, p, 0)
 			t.lasting = add(t.lasting, p, 0)
+			t.turning = add(t.turning, p, 0)
+			t.dismissals = add(t.dismissals, p, 0)
 		}
 		if votes != nil {
 			t.votes = append(t.votes, votes)

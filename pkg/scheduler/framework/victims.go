@@ -70,6 +70,32 @@ func (t *Tiers) VictimRank(g *model.Gang) int {
 	return rank
 }
 
+// Dismisses is for plugins that want tasks on nodes to go though no gang needs their
+// room. An action carries that out as far as budgets, minimums and other plugins let it;
+// Wishes is asked whenever it runs, and must cost nothing while it is not time. WishesAt
+// is when time alone will bring wishes, false: never; only Wishes and Turned set it.
+type Dismisses interface {
+	Wishes(w *model.World, now time.Time) []Wish
+	WishesAt() (time.Time, bool)
+}
+
+// Wish is a task that a plugin wants to go.
+type Wish struct {
+	Task *model.Task
+	Why  string // completes "it has to leave its node: "
+	// Most is how many tasks of its gang may go at once, those of a whole gang aside; 0: any number.
+	Most int32
+	// Whole: where a gang can't do without the task, all of it may go.
+	Whole bool
+}
+
+// Wishes gathers what all plugins wish, in their order.
+func (t *Tiers) Wishes(w *model.World, now time.Time) []Wish {
+	var wishes []Wish
+	ask(t, t.dismissals, "say which tasks it wants to go", func(p Dismisses) { wishes = append(wishes, p.Wishes(w, now)...) })
+	return wishes
+}
+
 // MayTake counts the votes, tier by tier: any Refuse decides, then any Permit; a tier
 // that abstains leaves it to the next. Where nobody permits it, nothing is taken.
 func (t *Tiers) MayTake(rule Rule, taking Taking) bool {

@@ -128,6 +128,15 @@ func shape(p *corev1.Pod) model.Shape {
 			s.Hints = withHint(s.Hints, key, value)
 		}
 	}
+	for _, key := range []string{schedulingv1beta1.PreemptableAnnotation, schedulingv1beta1.RevocableZoneAnnotation} {
+		value, ok := p.Annotations[key]
+		if !ok {
+			value, ok = p.Labels[key]
+		}
+		if ok {
+			s.Hints = withHint(s.Hints, key, value)
+		}
+	}
 	s.Key = key(s)
 	return s
 }

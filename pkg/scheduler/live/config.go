@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,7 @@ import (
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // Source says where the configuration is read from, and watched; at most one of
@@ -52,7 +54,15 @@ type configs struct {
 	data    map[string]string // of the ConfigMap, as last seen
 	seen    bool              // the ConfigMap was there
 	running engine.Config     // what the engine decides by
+
+	metered       framework.Metrics // what is read how busy nodes are from
+	unmeter       func()            // ends that
+	reads, faults atomic.Int64
 }
+
+// Meter reads how busy nodes are, in the background, until ctx ends, and tells each time
+// what it read or why it could not.
+type Meter func(ctx context.Context, from framework.Metrics, tell func(*framework.Usage, error))
 
 // readSource returns the configuration of a file, in place of the one in o.
 func readSource(o Options) (engine.Config, confFile, error) {
@@ -194,6 +204,7 @@ func (c *configs) apply(ctx context.Context, u update, snapshot *Snapshot) {
 	summary := conf.Summary(u.config)
 	log.Info("configured anew", "configuration", summary)
 	c.running = u.config
+	c.meter(ctx)
 	if text, err := conf.Format(u.config); err == nil {
 		log.V(1).Info("the whole configuration", "text", text)
 		if c.record != nil {
@@ -215,6 +226,48 @@ func (c *configs) sayIdle(ctx context.Context) {
 		logr.FromContextOrDiscard(ctx).Info("a setting has no effect", "source", source, "said", said)
 	}
 	c.recorder.Event(c.subject(ctx), corev1.EventTypeWarning, "SettingWithoutEffect", clip(source+": "+strings.Join(idle, "\n")))
+}
+
+// meter has it read how busy nodes are, from where the configuration says. Only the loop
+// may call it, or who starts that.
+func (c *configs) meter(ctx context.Context) {
+	from := c.running.Metrics
+	if c.options.Meter == nil || from == c.metered {
+		return
+	}
+	if c.unmeter != nil {
+		c.unmeter()
+		c.unmeter = nil
+	}
+	if c.metered = from; from.Type == "" {
+		c.mailbox.put(engine.ObjectSet{Object: &framework.Usage{ObjectMeta: metav1.ObjectMeta{Name: framework.UsageName}}, Gone: true})
+		return
+	}
+	ctx, c.unmeter = context.WithCancel(ctx)
+	go c.options.Meter(ctx, from, c.told(ctx))
+}
+
+// told hands on what a meter tells. That it can't read is said once, and when it can again.
+func (c *configs) told(ctx context.Context) func(*framework.Usage, error) {
+	log := logr.FromContextOrDiscard(ctx)
+	failing := false
+	return func(usage *framework.Usage, err error) {
+		switch {
+		case err != nil:
+			c.faults.Add(1)
+			if !failing {
+				log.Error(err, "it can't be read how busy nodes are; what was read last counts for a while, then plugins go without", "for", framework.UsageFor)
+				c.recorder.Event(c.subject(ctx), corev1.EventTypeWarning, "MetricsUnavailable", clip(fmt.Sprintf("it can't be read how busy nodes are, which counts for nothing after %v: %v", framework.UsageFor, err)))
+			}
+		default:
+			c.reads.Add(1)
+			if failing {
+				log.Info("it is read again how busy nodes are", "nodes", len(usage.Nodes))
+			}
+			c.mailbox.put(engine.ObjectSet{Object: usage})
+		}
+		failing = err != nil
+	}
 }
 
 // faults lists what is wrong with a configuration, one thing each.

@@ -38,6 +38,7 @@ func Rules() []rbacv1.PolicyRule {
 		rule(resourcev1.GroupName, []string{"resourceclaims", "resourceclaimtemplates", "resourceslices", "deviceclasses"}, read),
 		rule(resourcev1.GroupName, []string{"resourceclaims"}, []string{"update"}),
 		rule(resourcev1.GroupName, []string{"resourceclaims/status"}, []string{"update"}),
+		rule("custom.metrics.k8s.io", []string{"nodes/node_cpu_usage_avg", "nodes/node_memory_usage_avg"}, []string{"get", "list"}),
 		rule("policy", []string{"poddisruptionbudgets"}, read),
 		rule("scheduling.k8s.io", []string{"priorityclasses"}, read),
 		rule(schedulingv1beta1.GroupName, []string{"podgroups"}, append([]string{"patch"}, read...)),

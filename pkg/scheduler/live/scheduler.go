@@ -43,6 +43,7 @@ type Options struct {
 	// Actions are those there are; needed with a Source.
 	Actions map[string]func() engine.Action
 	Source  Source // of the configuration
+	Meter   Meter  // nil: how busy nodes are is read nowhere
 	// Nodes names the labels, as "key:value", of which a node must have one to be used; none: all are.
 	Nodes  []string
 	Record io.Writer            // what the engine is told and decides is recorded there; nil: nowhere
@@ -107,6 +108,8 @@ type Snapshot struct {
 	// ConfigReloads and ConfigErrors are how often another configuration was
 	// taken or refused since the start; ConfigInvalid: the last was refused.
 	ConfigReloads, ConfigErrors int64
+	// MetricsReads and MetricsErrors are how often it was read how busy nodes are, or could not be.
+	MetricsReads, MetricsErrors int64
 	ConfigInvalid               bool
 }
 
@@ -200,6 +203,7 @@ func (s *Scheduler) Last() *Snapshot {
 	}
 	now := *last // binds go on after the cycle that asked for them
 	now.Binds, now.BindErrors = s.binder.bound.Load(), s.binder.failed.Load()
+	now.MetricsReads, now.MetricsErrors = s.configs.reads.Load(), s.configs.faults.Load()
 	now.Evictions, now.EvictErrors = s.evictor.evicted.Load(), s.evictor.failed.Load()
 	return &now
 }
@@ -238,6 +242,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	workers.Go(func() { s.configs.watchFile(watching) })
 	workers.Go(func() { s.announcer.run(ctx) })
 	workers.Go(func() { work(ctx, 1, s.announcer.waiters, s.announcer.tellPods) })
+	s.configs.meter(ctx)
 	s.ready.Store(true)
 	err := s.loop(ctx, stopped)
 	s.ready.Store(false)

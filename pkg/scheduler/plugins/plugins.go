@@ -16,11 +16,14 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/priority"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/proportion"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/rescheduling"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/resourcequota"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/resourcestrategyfit"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/sla"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/slo"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/tasktopology"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/tdm"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/usage"
 )
 
 // Builtin returns a fresh registry, so that a caller may add its own plugins.
@@ -39,10 +42,13 @@ func Builtin() framework.Registry {
 		predicates.Name:          predicates.New,
 		priority.Name:            priority.New,
 		proportion.Name:          proportion.New,
+		rescheduling.Name:        rescheduling.New,
 		resourcequota.Name:       resourcequota.New,
 		resourcestrategyfit.Name: resourcestrategyfit.New,
 		sla.Name:                 sla.New,
 		slo.Name:                 slo.New,
 		tasktopology.Name:        tasktopology.New,
+		tdm.Name:                 tdm.New,
+		usage.Name:               usage.New,
 	}
 }

@@ -19,7 +19,7 @@ type object struct {
 
 // blank returns an empty object of a kind that plugins learn of; nil when there is none of that name.
 func blank(kind string) runtime.Object {
-	for _, o := range framework.Learned() {
+	for _, o := range append(framework.Learned(), &framework.Usage{}) {
 		if name(o) == kind {
 			return o
 		}

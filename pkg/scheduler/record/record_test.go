@@ -16,8 +16,10 @@ import (
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/actions/preempt"
 	"github.com/muster-sh/muster/pkg/scheduler/actions/reclaim"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/shuffle"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
 	"github.com/muster-sh/muster/pkg/scheduler/record"
 )
@@ -25,8 +27,15 @@ import (
 func parse(text string) (engine.Config, error) {
 	config := conf.Default()
 	config.Tiers = append([][]engine.PluginConfig{{{Name: "slo"}}}, config.Tiers...)
-	config.Actions = append(config.Actions, preempt.New(), reclaim.New())
-	config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: "cdp"}})
+	config.Actions = append(config.Actions, preempt.New(), reclaim.New(), shuffle.New())
+	config.Tiers = append(config.Tiers, []engine.PluginConfig{
+		{Name: "cdp"},
+		{Name: "usage"},
+		{Name: "tdm", Args: framework.Args{"tdm.revocable-zone.b": "00:10-00:17", "tdm.evict.period": "5s"}},
+		{Name: "rescheduling", Args: framework.Args{"interval": "5s", "strategies": []any{map[string]any{
+			"name": "lowNodeUtilization", "params": map[string]any{"thresholds": map[string]any{"cpu": 20}, "targetThresholds": map[string]any{"cpu": 50}},
+		}}}},
+	})
 	if text != "" {
 		config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: text}})
 	}
@@ -39,9 +48,12 @@ func gpus(n int64) resource.List { return resource.ListOf(map[string]int64{"nvid
 func draw(t *rapid.T) engine.Event {
 	i, k := rapid.IntRange(0, 3).Draw(t, "which"), rapid.IntRange(0, 4).Draw(t, "task")
 	uid := fmt.Sprintf("ml/g%d-%d", i, k)
-	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	switch rapid.IntRange(0, 10).Draw(t, "kind") {
 	case 0, 1:
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i), Labels: map[string]string{"zone": "a"}}}
+		if i == 1 {
+			node.Labels["volcano.sh/revocable-zone"] = "b"
+		}
 		return engine.NodeSet{Node: model.NodeSpec{Name: node.Name, Labels: node.Labels, Allocatable: gpus(rapid.Int64Range(0, 8).Draw(t, "size")), Object: node}}
 	case 2:
 		return engine.NodeGone{Name: fmt.Sprintf("n%d", i)}
@@ -67,6 +79,11 @@ func draw(t *rapid.T) engine.Event {
 			Object: &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i), Namespace: "ml"}},
 			Gone:   rapid.Bool().Draw(t, "gone"),
 		}
+	case 8:
+		return engine.ObjectSet{Object: &framework.Usage{
+			ObjectMeta: metav1.ObjectMeta{Name: framework.UsageName}, At: time.Unix(990, 7).UTC(),
+			Nodes: []framework.NodeUsage{{Name: "n0", CPU: rapid.Int32Range(0, 100).Draw(t, "cpu")}, {Name: "n1", Memory: 85}, {Name: "n2"}},
+		}}
 	default:
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: uid, Namespace: "ml", Labels: map[string]string{"app": "x"}}}
 		pod.Spec.TerminationGracePeriodSeconds = new(rapid.Int64Range(1, 90).Draw(t, "grace"))

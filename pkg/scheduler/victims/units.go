@@ -3,20 +3,14 @@ package victims
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
-// The annotations, on pods and PodGroups, that say what may be taken.
-const (
-	preemptable    = "volcano.sh/preemptable"
-	minAvailable   = "volcano.sh/jdb-min-available"
-	maxUnavailable = "volcano.sh/jdb-max-unavailable"
-)
+// preemptable, on pods and PodGroups, says what may be taken.
+const preemptable = "volcano.sh/preemptable"
 
 // unit is what leaves together: one task or one sub-group, which leave their gang its
 // minimum, or all that the gang has.
@@ -53,7 +47,7 @@ func (c *choice) gather() {
 
 // concerns reports whether a rule speaks of a gang.
 func (c *choice) concerns(rule framework.Rule, g *model.Gang) bool {
-	if says(g.Annotations, preemptable, "false") {
+	if forbids(g.Annotations) {
 		return false
 	}
 	if rule == framework.Preempting {
@@ -89,7 +83,8 @@ func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 		tasks = append(tasks, t)
 	}
 	slices.SortStableFunc(tasks, c.firstToGo)
-	keep, broken := budget(g), !g.Whole()
+	keep, _ := g.MustStay()
+	broken := !g.Whole()
 	apart := broken || g.Counts.Held() > g.Min
 	if apart {
 		for _, some := range slices.Backward(parts(g, tasks)) { // the order is turned round later
@@ -155,7 +150,7 @@ func (c *choice) add(u *unit) {
 
 // protects reports whether a task may not be taken whoever asks.
 func (c *choice) protects(t *model.Task) bool {
-	if t.Pod != nil && (says(t.Pod.Annotations, preemptable, "false") || says(t.Pod.Labels, preemptable, "false")) {
+	if t.Pod != nil && (forbids(t.Pod.Annotations) || forbids(t.Pod.Labels)) {
 		return true
 	}
 	ok := c.Stays(t)
@@ -180,33 +175,5 @@ func (c *choice) firstToGo(a, b *model.Task) int {
 	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Seq, a.Seq))
 }
 
-// budget is how many tasks of a gang must stay by its disruption budget; 0: it has none.
-func budget(g *model.Gang) int32 {
-	keep := int32(0)
-	if len(g.Annotations) == 0 {
-		return 0
-	}
-	alive := g.Counts.Alive()
-	if n, ok := amount(g.Annotations[minAvailable], alive); ok {
-		keep = n
-	}
-	if n, ok := amount(g.Annotations[maxUnavailable], alive); ok {
-		keep = max(keep, alive-n)
-	}
-	return keep
-}
-
-// amount reads a number, or a percentage of all, rounded up.
-func amount(text string, all int32) (int32, bool) {
-	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
-	n, err := strconv.ParseInt(number, 10, 32)
-	if err != nil || n < 0 {
-		return 0, false
-	}
-	if percent {
-		return int32((n*int64(all) + 99) / 100), true
-	}
-	return int32(n), true
-}
-
-func says(m map[string]string, key, value string) bool { return m[key] == value }
+// forbids reports whether annotations or labels say that nothing may be taken.
+func forbids(m map[string]string) bool { return m[preemptable] == "false" }
