@@ -103,7 +103,7 @@ func (b *books) usage(from, to int64, f *fairness) Usage {
 		last[i].at, last[i].queue = from, i
 	}
 	for _, s := range b.steps {
-		u.spread(last[s.queue], s.at, &at[s.queue])
+		u.spread(last[s.queue], min(s.at, to), &at[s.queue])
 		last[s.queue] = s
 	}
 	for q := range last {

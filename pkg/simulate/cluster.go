@@ -251,9 +251,5 @@ func (r *clusterReader) checkQueues() {
 				What: strings.TrimPrefix(err.ErrorBody(), "Invalid value: "), Remedy: "it would be refused by the cluster",
 			})
 		}
-		parent := q.ParentName()
-		if _, ok := r.at["queue/"+parent]; !ok && parent != "" && parent != schedulingv1beta1.RootQueue {
-			r.faults = append(r.faults, Fault{File: at.file, Line: at.line, Field: "queue " + q.Name + ": parent", Value: parent, Remedy: "there is no such queue; add it, or name another"})
-		}
 	}
 }

@@ -134,10 +134,10 @@ func (p *panel) draw(title string) {
 		fmt.Fprintf(p.b, `<path d="M%.1f %.1fh%.1f" stroke="#ddd"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`+"\n",
 			left, p.y(tick), wide, left-6, p.y(tick)+4, tidy(tick))
 	}
-	slices := len(p.r.Usage.Edges) - 1
-	floor := make([]float64, slices)
+	many := len(p.r.Usage.Edges) - 1
+	floor := make([]float64, many)
 	for _, band := range p.s.bands {
-		roof := make([]float64, slices)
+		roof := make([]float64, many)
 		copy(roof, floor)
 		total := 0.0
 		for i := range roof {
@@ -161,8 +161,8 @@ func (p *panel) area(floor, roof []float64) string {
 	for i := range roof {
 		fmt.Fprintf(&d, "V%sH%s", coordinate(p.y(roof[i])), coordinate(p.x(edges[i+1])))
 	}
-	for i := len(floor) - 1; i >= 0; i-- {
-		fmt.Fprintf(&d, "V%sH%s", coordinate(p.y(floor[i])), coordinate(p.x(edges[i])))
+	for i, n := range slices.Backward(floor) {
+		fmt.Fprintf(&d, "V%sH%s", coordinate(p.y(n)), coordinate(p.x(edges[i])))
 	}
 	return d.String() + "Z"
 }

@@ -78,7 +78,6 @@ type JobResult struct {
 	Preempted, PodsTaken int
 	Deadline             float64 // below 0: none
 	Why                  string  // it never ended
-	usedExact            int64
 }
 
 // QueueResult is what became of a queue's jobs.
@@ -132,15 +131,12 @@ func (r *run) result() *Result {
 	return res
 }
 
-// span is from the first arrival to the last end.
+// span is from the first arrival to the last end of a pod.
 func (r *run) span() (from, to int64) {
 	if len(r.jobs) > 0 {
 		from = r.jobs[0].submit
 	}
-	for _, j := range r.jobs {
-		from, to = min(from, j.submit), max(to, j.end)
-	}
-	return from, max(to, from)
+	return from, max(r.worked, from)
 }
 
 // why says why a job did not come to its end.
@@ -197,7 +193,7 @@ func (c counter) job(j *job, never []NeverEnded) JobResult {
 	res := JobResult{
 		Name: j.Name, Queue: j.Queue, Pods: j.Size, Submit: seconds(j.submit), Start: -1, End: -1, Deadline: -1,
 		Requeued: seconds(j.requeued), Used: c.seconds(j.used), Lost: c.seconds(j.lost),
-		Preempted: j.preempted, PodsTaken: j.podsTaken, usedExact: j.used,
+		Preempted: j.preempted, PodsTaken: j.podsTaken,
 	}
 	if j.start >= 0 {
 		res.Start = seconds(j.start)

@@ -28,9 +28,10 @@ type run struct {
 	jobs    []*job
 	pods    map[string]pod // by UID, those that the engine knows
 	ends    ends
-	arrived int // jobs
-	ended   int // jobs
-	running int // pods
+	arrived int   // jobs
+	ended   int   // jobs
+	running int   // pods
+	worked  int64 // until when pods ran
 	books   books
 	hurt    []*job // that lost pods in this pass
 	passes  int
@@ -294,7 +295,7 @@ func (r *run) end() {
 			if p.state != running || p.since != e.since {
 				continue
 			}
-			p.state = succeeded
+			p.state, r.worked = succeeded, r.now
 			j.running--
 			j.finished++
 			r.running--

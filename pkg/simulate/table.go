@@ -91,10 +91,10 @@ func thousands(n int64) string {
 
 // percent says by how much one is more than the other.
 func percent(from, to float64) string {
-	switch {
-	case from == to:
+	switch from {
+	case to:
 		return "="
-	case from == 0:
+	case 0:
 		return ""
 	default:
 		return fmt.Sprintf("%+.1f%%", 100*(to/from-1))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,7 +118,7 @@ func (r *reader) fields(at field, known ...string) map[string]field {
 			continue
 		}
 		f := field{key.Value, join(at.path, key.Value), key.Line, value}
-		if len(known) > 0 && !contains(known, key.Value) {
+		if len(known) > 0 && !slices.Contains(known, key.Value) {
 			r.faults = append(r.faults, unknown(place{r.file, key.Line}, "key", f.path, prefixed(at.path, known)))
 			continue
 		}
@@ -126,15 +127,6 @@ func (r *reader) fields(at field, known ...string) map[string]field {
 		}
 	}
 	return out
-}
-
-func contains(known []string, key string) bool {
-	for _, k := range known {
-		if k == key {
-			return true
-		}
-	}
-	return false
 }
 
 func prefixed(path string, keys []string) []string {
