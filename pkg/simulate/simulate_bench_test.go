@@ -9,7 +9,9 @@ import (
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/actions/gangpreempt"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/gangreclaim"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
 	"github.com/muster-sh/muster/pkg/simulate"
 )
@@ -49,24 +51,25 @@ func busy(jobs, nodes int, load float64) *simulate.Trace {
 	return t
 }
 
-// BenchmarkSimulate simulates 100,000 jobs on 1,000 nodes: with room, when they ask for all
-// there is, and with gangs that take room from others.
+// BenchmarkSimulate simulates jobs: with room, when they ask for all there is,
+// and with gangs that take room from others, within queues and across.
 func BenchmarkSimulate(b *testing.B) {
 	for _, c := range []struct {
-		name string
-		load float64
-		take bool
-	}{{"load=80%", 0.8, false}, {"load=100%", 1, false}, {"load=80%/preempt", 0.8, true}} {
+		name  string
+		jobs  int
+		nodes int
+		load  float64
+		takes []engine.Action
+	}{
+		{"jobs=100k/nodes=1k/load=80%", 100_000, 1000, 0.8, nil},
+		{"jobs=100k/nodes=1k/load=100%", 100_000, 1000, 1, nil},
+		{"jobs=100k/nodes=1k/load=80%/preempt", 100_000, 1000, 0.8, []engine.Action{gangpreempt.New()}},
+		{"jobs=5k/nodes=100/load=80%/reclaim", 5000, 100, 0.8, []engine.Action{gangpreempt.New(), gangreclaim.New()}},
+	} {
 		b.Run(c.name, func(b *testing.B) {
-			jobs := 100_000
-			if testing.Short() {
-				jobs = 1000
-			}
-			trace := busy(jobs, 1000, c.load)
+			trace := busy(c.jobs, c.nodes, c.load)
 			o := simulate.Options{Config: conf.Default(), Registry: plugins.Builtin()}
-			if c.take {
-				o.Config.Actions = append(o.Config.Actions, gangpreempt.New())
-			}
+			o.Config.Actions = append(o.Config.Actions, c.takes...)
 			for b.Loop() {
 				res, err := simulate.Run(trace, o)
 				if err != nil {

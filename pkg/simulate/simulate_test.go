@@ -58,6 +58,23 @@ func run(t interface{ Fatal(...any) }, trace *simulate.Trace, o simulate.Options
 	return res
 }
 
+// ways are when jobs began and ended, and what they lost.
+func ways(res *simulate.Result) (lines []string) {
+	for _, j := range res.Jobs {
+		line := fmt.Sprintf("%s %v-%v", j.Name, j.Start, j.End)
+		if j.PodsTaken > 0 {
+			line += fmt.Sprintf(" lost %v, %d gangs, %d pods, again after %v", j.Lost, j.Preempted, j.PodsTaken, j.Requeued)
+		}
+		for _, n := range res.Never {
+			if n.Job == j.Name {
+				line = j.Name + " never: " + n.Code
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 // TestJobsGoTheirWay says when jobs of small worlds begin and end.
 func TestJobsGoTheirWay(t *testing.T) {
 	const oneNode = "nodes: [{name: n, resources: {gpu: 8, cpu: 8}}]\n"
@@ -123,20 +140,7 @@ func TestJobsGoTheirWay(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			res := run(t, read(t, tt.cluster, tt.jobs), options(t, tt.conf))
-			var got []string
-			for _, j := range res.Jobs {
-				line := fmt.Sprintf("%s %v-%v", j.Name, j.Start, j.End)
-				if j.PodsTaken > 0 {
-					line += fmt.Sprintf(" lost %v, %d gangs, %d pods, again after %v", j.Lost, j.Preempted, j.PodsTaken, j.Requeued)
-				}
-				for _, n := range res.Never {
-					if n.Job == j.Name {
-						line = j.Name + " never: " + n.Code
-					}
-				}
-				got = append(got, line)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, ways(res)); diff != "" {
 				t.Error(diff)
 			}
 		})
