@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,7 @@ func Run(t *Trace, o Options) (*Result, error) {
 		return nil, fmt.Errorf("configuration %s: %w", o.Name, err)
 	}
 	r := &run{options: o, trace: t, engine: e, pods: map[string]pod{}, books: open(t, o.Resource)}
+	r.notes.said = slices.Clone(o.Config.Idle)
 	for _, n := range t.Nodes {
 		e.Apply(engine.NodeSet{Node: n})
 	}
