@@ -51,6 +51,7 @@ func rooms() []room {
 		{dirs: []string{"pkg/scheduler/record"}, pure: true, ours: engine, outside: data, why: "what an engine was told and decided, as text; live writes it, a user plays it back"},
 		{dirs: []string{"pkg/scheduler/intake"}, pure: true, ours: slices.Concat(apis, engine), outside: data, why: "objects to events, also for a dump of YAML, so without a client"},
 		{dirs: []string{"pkg/sim"}, pure: true, ours: slices.Concat(apis, wholeEngine, []string{"pkg/scheduler/conf", "pkg/scheduler/intake"}), outside: data, why: "the engine on virtual time, so without an API server"},
+		{dirs: []string{"pkg/simulate"}, pure: true, ours: slices.Concat(apis, engine, []string{"pkg/scheduler/intake"}), outside: slices.Concat(data, []string{"go.yaml.in/yaml/v3"}), why: "a workload on virtual time; configuration, plugins, files and the terminal are handed in"},
 		{dirs: []string{"pkg/workload"}, pure: true, ours: apis, outside: data, why: "adapters are tables; a table test needs no API server"},
 		{dirs: []string{"integrations"}, pure: true, ours: slices.Concat(apis, []string{"pkg/workload", "integrations/*"}), why: "a list, nothing else"},
 		{dirs: []string{"integrations/*"}, pure: true, ours: slices.Concat(apis, []string{"pkg/workload"}), outside: slices.Concat(data, []string{"github.com/kubeflow/"}), why: "a family knows its operator's types and no other family"},

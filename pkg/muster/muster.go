@@ -61,6 +61,7 @@ Kubeflow jobs that Muster has an adapter for.`,
 		run(g, "scheduler", "Run the scheduler", parts{scheduler: true}),
 		run(g, "controllers", "Run the controllers that derive PodGroups from workloads", parts{controllers: true}),
 		replayCommand(g),
+		simulateCommand(g),
 		&cobra.Command{
 			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 			Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), version()) },

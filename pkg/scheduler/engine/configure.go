@@ -49,6 +49,10 @@ type Config struct {
 	OrphansAfter time.Duration
 	// Idle are words on settings that mean nothing here, for whoever wrote them.
 	Idle []string
+	// RetellAfter is how long the numbers of a reason may lag behind when an attempt
+	// would only tell other numbers: on a busy cluster they change with every pod that
+	// ends, for all who wait; 0: five seconds; below 0: for ever. Explain is never behind.
+	RetellAfter time.Duration
 }
 
 // scored is how many of n nodes are scored.
@@ -129,6 +133,9 @@ func (c *Config) build(registry framework.Registry, env framework.Env, before *f
 	}
 	if c.OrphansAfter == 0 {
 		c.OrphansAfter = 5 * time.Second
+	}
+	if c.RetellAfter == 0 {
+		c.RetellAfter = 5 * time.Second
 	}
 	if err := before.Continue(tiers); err != nil {
 		return nil, err

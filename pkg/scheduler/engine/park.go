@@ -120,8 +120,8 @@ func (e *Engine) sleeps(en *entry, happened model.Change, now time.Time) bool {
 	switch {
 	case hit == 0 && !due:
 	case hit&^(roomWakes|model.QueueRoom|model.TaskPlaced) == 0 && !due && e.stillShort(en):
-		if en.stale.IsZero() {
-			en.stale = now.Add(retellAfter)
+		if en.stale.IsZero() && e.config.RetellAfter > 0 {
+			en.stale = now.Add(e.config.RetellAfter)
 		}
 		if now.Before(en.plans.notBefore) {
 			e.alarm(en, en.plans.notBefore) // there may be other victims then
@@ -163,10 +163,6 @@ func (p pace) after(long bool, now time.Time) pace {
 }
 
 const (
-	// retellAfter is how long the numbers of a reason may lag behind when an attempt
-	// would only tell other numbers: on a busy cluster they change with every pod
-	// that ends, for all who wait. Explain is never behind.
-	retellAfter = 5 * time.Second
 	// retellMost is how many reasons are told anew in one run for their numbers alone.
 	// Others follow in later runs, retellGap apart: those told go behind them.
 	retellMost = 100
