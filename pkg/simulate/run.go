@@ -201,6 +201,8 @@ func (r *run) carryOut(report engine.Report) (evicted bool) {
 			evicted = r.evict(d) || evicted
 		case engine.Notice:
 			r.notes.add(d)
+		case engine.Fault:
+			r.notes.note(d.String())
 		case engine.Ungate, engine.Refuse, engine.Status: // of no consequence here
 		}
 	}
