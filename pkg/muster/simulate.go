@@ -97,7 +97,7 @@ func (s *simulation) run(ctx context.Context, g *guests, out, errs io.Writer) er
 			return fmt.Errorf("--out=%s: %w", s.out, err)
 		}
 	}
-	meter := newMeter(errs, len(options))
+	meter := newProgressBar(errs, len(options))
 	results := make([]*simulate.Result, len(options))
 	var group errgroup.Group
 	for i, o := range options {
@@ -213,8 +213,8 @@ type silent struct{}
 
 func (silent) Name() string { return "extender" }
 
-// meter shows how far simulations are: as a bar on a terminal, else as a line now and then.
-type meter struct {
+// progressBar shows how far simulations are: as a bar on a terminal, else as a line now and then.
+type progressBar struct {
 	out      io.Writer
 	terminal bool
 	began    time.Time
@@ -223,8 +223,8 @@ type meter struct {
 	told     time.Time
 }
 
-func newMeter(out io.Writer, n int) *meter {
-	m := &meter{out: out, began: time.Now(), told: time.Now(), last: make([]simulate.Progress, n)}
+func newProgressBar(out io.Writer, n int) *progressBar {
+	m := &progressBar{out: out, began: time.Now(), told: time.Now(), last: make([]simulate.Progress, n)}
 	if f, ok := out.(*os.File); ok {
 		info, err := f.Stat()
 		m.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
@@ -233,7 +233,7 @@ func newMeter(out io.Writer, n int) *meter {
 }
 
 // tell notes how far one simulation is.
-func (m *meter) tell(i int, name string, p simulate.Progress) {
+func (m *progressBar) tell(i int, name string, p simulate.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.last[i] = p
@@ -262,7 +262,7 @@ func (m *meter) tell(i int, name string, p simulate.Progress) {
 }
 
 // end takes the bar away, and says how long it took.
-func (m *meter) end() {
+func (m *progressBar) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.terminal {

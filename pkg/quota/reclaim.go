@@ -12,6 +12,9 @@ type Transfer struct {
 	// Spare is what From, or a queue above it, and those below could give before they give
 	// this; nil: nothing.
 	Spare func(ID) resource.Vector
+	// Given is what a queue and those below it gave already in the same plan; nil: nothing.
+	// It does not entitle To to more: what it had was its own, and may come back.
+	Given func(ID) resource.Vector
 }
 
 // MayReclaim reports whether a transfer gives a queue no more than its part, of a queue
@@ -34,7 +37,7 @@ func (s Standing) MayReclaim(t Transfer, waived int) bool {
 	first := min(waived, levels)
 	at := t.To
 	for level := 0; ; level++ {
-		if level >= first && !s.within(at, t.Need) {
+		if level >= first && !s.within(at, t) {
 			return false
 		}
 		if at == to {
@@ -55,15 +58,19 @@ func (s Standing) MayReclaim(t Transfer, waived int) bool {
 
 // within reports whether a queue with need more has no more than its part, of all that
 // the part names; it must name something that is needed.
-func (s Standing) within(id ID, need resource.Vector) bool {
+func (s Standing) within(id ID, t Transfer) bool {
 	part, used := s.Part(id), s.Tree.Used(id)
+	var given resource.Vector
+	if t.Given != nil {
+		given = t.Given(id)
+	}
 	named := false
-	for d, n := range need {
+	for d, n := range t.Need {
 		if n <= 0 || !part.Has(d) {
 			continue
 		}
 		named = true
-		if resource.Add(used.At(d), n) > part.Amount.At(d) {
+		if resource.Add(used.At(d)+given.At(d), n) > part.Amount.At(d) {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -156,9 +157,8 @@ func (r *clusterReader) group(f field) {
 // resources reads amounts by name, over those that hold when they are not named.
 func (r *reader) resources(f field, amounts map[string]int64) resource.List {
 	fields := r.fields(f)
-	//muster:anyorder faults are sorted by line in the end
-	for key, each := range fields {
-		name := resourceName(key)
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		each, name := fields[key], resourceName(key)
 		if !resource.IsName(name) {
 			r.faults = append(r.faults, unknown(place{r.file, each.line}, "resource", key, []string{"cpu", "memory", "ephemeral-storage", "pods", "gpu", "and any name with a domain, as nvidia.com/gpu"}))
 			continue

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"strconv"
 	"time"
@@ -101,6 +100,9 @@ func (j *job) gang() model.GangSpec {
 		if hints == nil {
 			hints = map[string]string{}
 		}
+		if _, given := hints[schedulingv1beta1.SLORunningEstimateAnnotation]; !given {
+			hints[schedulingv1beta1.SLORunningEstimateAnnotation] = j.Duration.String()
+		}
 		hints[schedulingv1beta1.SLODeadlineAnnotation] = epoch().Add(j.Deadline).Format(time.RFC3339Nano)
 	}
 	return model.GangSpec{
@@ -180,25 +182,28 @@ func (h *ends) pop() end {
 	return first
 }
 
-// notes are what the engine says of hints that it leaves out, each once.
+// notes are what the engine says of hints that it leaves out and of what broke, each once.
 type notes struct {
 	said []string
 	met  map[string]bool
 }
 
 func (n *notes) add(d engine.Notice) {
+	about := "queue " + d.Queue
+	if d.Queue == "" {
+		about = "jobs" // as a rule many say the same
+	}
 	for _, said := range d.Said {
-		about := "queue " + d.Queue
-		if d.Queue == "" {
-			about = "jobs" // as a rule many say the same
-		}
-		text := fmt.Sprintf("%s: %s", about, said)
-		if n.met == nil {
-			n.met = map[string]bool{}
-		}
-		if !n.met[text] {
-			n.met[text] = true
-			n.said = append(n.said, text)
-		}
+		n.note(about + ": " + said)
+	}
+}
+
+func (n *notes) note(text string) {
+	if n.met == nil {
+		n.met = map[string]bool{}
+	}
+	if !n.met[text] {
+		n.met[text] = true
+		n.said = append(n.said, text)
 	}
 }

@@ -201,7 +201,9 @@ func (r *run) carryOut(report engine.Report) (evicted bool) {
 			evicted = r.evict(d) || evicted
 		case engine.Notice:
 			r.notes.add(d)
-		case engine.Ungate, engine.Refuse, engine.Status: // of no consequence here
+		case engine.Fault:
+			r.notes.note(d.String())
+		case engine.Ungate, engine.Refuse, engine.Status, engine.Unmet: // of no consequence here
 		}
 	}
 	for _, j := range r.hurt {

@@ -147,7 +147,7 @@ func TestJobsGoTheirWay(t *testing.T) {
 	}
 }
 
-func TestTheExampleShowsWhatReclaimIsWorth(t *testing.T) {
+func TestTheExampleShowsWhatReclaimAndDeadlinesAreWorth(t *testing.T) {
 	trace, err := simulate.Read(file(t, "cluster.yaml"), file(t, "workload.csv"))
 	if err != nil {
 		t.Fatal(err)
@@ -163,6 +163,9 @@ func TestTheExampleShowsWhatReclaimIsWorth(t *testing.T) {
 	}
 	if borrow.Deadlines.Met >= reclaim.Deadlines.Met {
 		t.Errorf("%d deadlines are met without reclaim, %d with it, want more", borrow.Deadlines.Met, reclaim.Deadlines.Met)
+	}
+	if slo := run(t, trace, options(t, "slo.conf")); borrow.Deadlines.Met >= slo.Deadlines.Met {
+		t.Errorf("%d deadlines are met without the plugin slo, %d with it, want more", borrow.Deadlines.Met, slo.Deadlines.Met)
 	}
 	if borrow.Fairness >= reclaim.Fairness {
 		t.Errorf("fairness is %v without reclaim, %v with it, want more", borrow.Fairness, reclaim.Fairness)

@@ -172,7 +172,6 @@ func (f *full) lawful(victims []place) bool {
 	if !ok {
 		return false
 	}
-	var own int64
 	gives := make([][][]place, len(f.queues))
 	for _, u := range units {
 		i := u[0].gang
@@ -184,7 +183,6 @@ func (f *full) lawful(victims []place) bool {
 			if !f.preempts || f.priority[i] >= f.priority[f.taker()] {
 				return false
 			}
-			own += f.gpus(u)
 		case !f.reclaims || f.kept[q] || f.gpus(u) == 0:
 			return false
 		default:
@@ -192,21 +190,21 @@ func (f *full) lawful(victims []place) bool {
 		}
 	}
 	for q := range gives {
-		if len(gives[q]) > 0 && (!f.deserved(own) || !f.gives(q, gives[q])) {
+		if len(gives[q]) > 0 && (!f.deserved() || !f.gives(q, gives[q])) {
 			return false
 		}
 	}
 	return true
 }
 
-// deserved says whether the taker's queue deserves what it needs, when it gives so much itself.
-func (f *full) deserved(own int64) bool {
+// deserved says whether the taker's queue deserves what it needs besides what it has.
+func (f *full) deserved() bool {
 	me := f.gangs[f.taker()]
 	var need int64
 	for _, task := range me.tasks {
 		need += task.ask[0]
 	}
-	return need > 0 && f.queues[me.queue].used-own+need <= f.deserves[me.queue]
+	return need > 0 && f.queues[me.queue].used+need <= f.deserves[me.queue]
 }
 
 func (f *full) gpus(tasks []place) (sum int64) {

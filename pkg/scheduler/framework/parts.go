@@ -37,7 +37,7 @@ func (p *Parts) CompareQueues(a, b *model.Queue) int { return p.standing.Compare
 // began neither takes nor gives.
 func (p *Parts) VoteOnReclaiming(t Taking) Vote {
 	by, from := t.By.Queue.ID, t.From.Queue.ID
-	if int(max(by, from)) < len(p.parts) && p.standing.MayReclaim(quota.Transfer{To: by, Need: t.Need, From: from, Takes: t.Takes, Spare: t.Spare}, p.Waived) {
+	if int(max(by, from)) < len(p.parts) && p.standing.MayReclaim(quota.Transfer{To: by, Need: t.Need, From: from, Takes: t.Takes, Spare: t.Spare, Given: t.Given}, p.Waived) {
 		return Permit
 	}
 	return Refuse

@@ -43,6 +43,8 @@ type Taking struct {
 	// Spare is what a queue and those below it use beyond the minimums of their gangs, when
 	// this would break one: they would give that before. Nil: this breaks none.
 	Spare func(quota.ID) resource.Vector
+	// Given is what a queue and those below it gave already for By; nil: nothing.
+	Given func(quota.ID) resource.Vector
 }
 
 // VotesOnPreempting votes on takings within a queue.

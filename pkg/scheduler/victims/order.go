@@ -44,7 +44,7 @@ func (c *choice) order() {
 	if len(c.Classes) > 0 {
 		c.rateUnits()
 	}
-	if c.Counts && !c.Ceiling && len(c.Rules) == 1 { // else they may help in other ways
+	if c.Counts && !c.Ceiling { // else they may help in other ways
 		c.units = slices.DeleteFunc(c.units, func(u *unit) bool { return u.gain == 0 })
 	}
 	slices.SortFunc(c.units, func(a, b *unit) int {

@@ -38,7 +38,7 @@ func (c *choice) spares(lo, hi int) bool {
 			back = append(back, u)
 		}
 	}
-	if c.Enough() && (c.Counts || c.Places()) && c.stillLawful(back) {
+	if c.Enough() && (c.Counts || c.Places()) {
 		for _, u := range back {
 			u.gone = nil
 		}
@@ -55,29 +55,6 @@ func (c *choice) bound(u *unit, hi int) bool {
 	return !u.whole && slices.ContainsFunc(c.taken[hi:], func(o *unit) bool {
 		return o.whole && o.gang == u.gang && len(o.gone) > 0
 	})
-}
-
-// stillLawful reports whether the units that stay away may do so without those that
-// return: what one queue takes back of itself may be what entitles it to another's.
-func (c *choice) stillLawful(back []*unit) bool {
-	if len(c.Rules) == 1 {
-		return true
-	}
-	var away []*unit
-	for _, u := range c.taken {
-		if len(u.gone) > 0 && !slices.Contains(back, u) {
-			away = append(away, u)
-		}
-	}
-	for _, u := range slices.Backward(away) {
-		c.give(u)
-	}
-	lawful := true
-	for _, u := range away {
-		lawful = lawful && c.mayTake(u, charged(u))
-		c.again(u)
-	}
-	return lawful
 }
 
 // mostSearched is of how many units all sets are looked at, when letting go of them in

@@ -38,7 +38,7 @@ type unit struct {
 func (c *choice) gather() {
 	for _, rule := range c.Rules {
 		for g := range c.world.Gangs() {
-			if g.Known && g.Queue != nil && g.Counts.Placed > 0 && g != c.Gang && c.concerns(rule, g) {
+			if g.Known && g.Queue != nil && g.Counts.Placed > 0 && g != c.Gang && c.concerns(rule, g) && c.thinkable(rule, g) {
 				c.divide(rule, g)
 			}
 		}
@@ -65,6 +65,17 @@ func (c *choice) concerns(rule framework.Rule, g *model.Gang) bool {
 			return true
 		}
 	}
+}
+
+// thinkable reports whether the plugins would let a gang give a little, as things are. With
+// each that leaves they let go of less.
+func (c *choice) thinkable(rule framework.Rule, g *model.Gang) bool {
+	if c.little == nil {
+		for d, n := range c.Need {
+			c.little.Set(d, min(n, 1))
+		}
+	}
+	return c.tiers.MayTake(rule, framework.Taking{By: c.Gang, Need: c.Need, From: g, Takes: c.little})
 }
 
 // divide makes the units of a gang: each task by itself, those of a whole sub-group

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
@@ -146,7 +147,9 @@ type choice struct {
 	protected bool
 	budget    int
 	surplus   surplus
+	given     []resource.Vector // by queue, those below it included
 	scratch   resource.Vector
+	little    resource.Vector // of each resource that is needed
 }
 
 // sweep lets candidates go, one after the other, until the gang can be placed.
@@ -194,16 +197,44 @@ func (c *choice) take(u *unit) bool {
 		}
 	}
 	if !u.whole && (u.gang.Counts.Held() < u.keep || !u.broken && !u.gang.Whole()) {
-		c.give(u)
+		for _, t := range u.gone {
+			c.world.Return(t)
+		}
 		u.gone = nil
 		return false
 	}
 	if len(u.gone) == 0 {
 		return false
 	}
-	u.spared = c.surplus.leave(c.world, u)
+	c.depart(u)
 	c.taken = append(c.taken, u)
 	return true
+}
+
+// depart accounts for a unit that left.
+func (c *choice) depart(u *unit) {
+	u.spared = c.surplus.leave(c.world, u)
+	c.account(u, 1)
+}
+
+// account adds what left with a unit to what its queue and those above it gave.
+func (c *choice) account(u *unit, times int64) {
+	if c.given == nil {
+		c.given = make([]resource.Vector, c.world.Quota.Len())
+	}
+	for _, t := range u.gone {
+		for id := u.gang.Queue.ID; id != quota.None; id = c.world.Quota.Parent(id) {
+			c.given[id].Add(t.Class.Req, times)
+		}
+	}
+}
+
+// gave is what a queue and those below it gave.
+func (c *choice) gave(id quota.ID) resource.Vector {
+	if c.given == nil {
+		return nil
+	}
+	return c.given[id]
 }
 
 // lawful reports whether the plugins let go of what a unit has now.
@@ -219,7 +250,7 @@ func (c *choice) lawful(u *unit) bool {
 
 // mayTake asks the plugins whether a unit may go, with what that would free.
 func (c *choice) mayTake(u *unit, takes resource.Vector) bool {
-	taking := framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: takes}
+	taking := framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: takes, Given: c.gave}
 	if u.whole {
 		taking.Spare = c.surplus.of
 	}
@@ -233,6 +264,7 @@ func (c *choice) give(u *unit) {
 	}
 	c.surplus.add(c.world, u.gang, u.spared)
 	u.spared = nil
+	c.account(u, -1)
 }
 
 // again lets a unit go that was returned.
@@ -240,7 +272,7 @@ func (c *choice) again(u *unit) {
 	for _, t := range u.gone {
 		c.world.Evict(t)
 	}
-	u.spared = c.surplus.leave(c.world, u)
+	c.depart(u)
 }
 
 // reset returns all that was taken.
