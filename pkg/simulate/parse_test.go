@@ -87,8 +87,8 @@ queues:
 `,
 		[]string{
 			`cluster.yaml:3: nodes[0].count is "none": give a whole number from 1 to 100000`,
-			`cluster.yaml:4: there is no resource "gpa": did you mean "gpu"? there are cpu, memory, ephemeral-storage, pods, gpu, and any name with a domain, as nvidia.com/gpu`,
 			`cluster.yaml:4: nodes[0].resources.cpu is "-4": give a quantity of 0 or more, such as 4, 500m or 16Gi`,
+			`cluster.yaml:4: there is no resource "gpa": did you mean "gpu"? there are cpu, memory, ephemeral-storage, pods, gpu, and any name with a domain, as nvidia.com/gpu`,
 			`cluster.yaml:5: nodes[1].resources is not given: say what each node has, as in {nvidia.com/gpu: 8, cpu: 96, memory: 1Ti}`,
 			`cluster.yaml:6: there is no key "nodes[1].lables": did you mean "nodes[1].labels"? there are nodes[1].name, nodes[1].count, nodes[1].resources, nodes[1].labels, nodes[1].taints`,
 			`cluster.yaml:8: queue a: guarantee[nvidia.com/gpu] "9": is 1 more than its capability, 8: lower it, or raise that: it would be refused by the cluster`,
