@@ -61,9 +61,11 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 	}
 	en.plans = pace{}
 	en.hold = &hold{until: c.Now}
+	told := map[*model.Task]bool{}
 	for _, v := range out.Victims {
 		why := v.Why(c.World, e.tiers, g)
 		for _, t := range v.Tasks {
+			told[t] = true
 			en.hold.expect(t, c.Now)
 			c.report.Evicted++
 			c.emit(Evict{UID: t.UID, Name: t.Name, Gang: v.Gang.Key, For: g.Key, Why: why})
@@ -74,7 +76,8 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 	}
 	for _, claim := range claims { // those that go anyway are waited for as well
 		for _, t := range claim.Node.Tasks {
-			if t.Bucket == model.Releasing && !slices.ContainsFunc(en.hold.leaving, func(l leaver) bool { return l.task == t }) {
+			if t.Bucket == model.Releasing && !told[t] {
+				told[t] = true
 				en.hold.expect(t, c.Now)
 			}
 		}
@@ -128,11 +131,17 @@ func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Cl
 	if _, ok := e.placeMinimum(g); !ok {
 		return out, nil
 	}
+	type room struct {
+		node  *model.Node
+		class *model.Class
+	}
 	var claims []model.Claim
+	at := map[room]int{}
 	for _, t := range w.Since(mark) {
-		i := slices.IndexFunc(claims, func(c model.Claim) bool { return c.Node == t.On && c.Req.Is(t.Class.Req) })
-		if i < 0 {
+		i, ok := at[room{t.On, t.Class}]
+		if !ok {
 			i = len(claims)
+			at[room{t.On, t.Class}] = i
 			claims = append(claims, model.Claim{Node: t.On, Req: t.Class.Req})
 		}
 		claims[i].N++
