@@ -1,0 +1,77 @@
+package quota_test
+
+import (
+	"testing"
+
+	"github.com/muster-sh/muster/pkg/quota"
+	"github.com/muster-sh/muster/pkg/resource"
+)
+
+// gpu and cpu are the dimensions of the tables below.
+const (
+	gpu = iota
+	cpu
+)
+
+func TestAQueueReclaimsUpToItsPartOfWhatOthersHaveBeyondTheirs(t *testing.T) {
+	type amounts = resource.Vector
+	// team deserves 8 GPUs, of which mine has 6 and its sibling twin 2; other deserves 4
+	// and is guaranteed 2; CPUs are in nobody's part.
+	type test struct {
+		used     map[quota.ID]amounts
+		transfer quota.Transfer
+		waived   int
+		want     bool
+	}
+	const team, mine, twin, other = quota.ID(0), quota.ID(1), quota.ID(2), quota.ID(3)
+	take := func(need, takes amounts) quota.Transfer {
+		return quota.Transfer{To: mine, Need: need, From: other, Takes: takes}
+	}
+	spare := func(n int64) func(quota.ID) amounts {
+		return func(quota.ID) amounts { return amounts{n} }
+	}
+	tests := map[string]test{
+		"of one that borrows":                     {map[quota.ID]amounts{other: {8}}, take(amounts{4}, amounts{4}), 0, true},
+		"whatever else is asked for":              {map[quota.ID]amounts{other: {8, 9}}, take(amounts{4, 9}, amounts{4, 4}), 0, true},
+		"not beyond its part":                     {map[quota.ID]amounts{mine: {4}, other: {8}}, take(amounts{4}, amounts{4}), 0, false},
+		"not beyond the part of the one above":    {map[quota.ID]amounts{twin: {6}, other: {8}}, take(amounts{4}, amounts{4}), 0, false},
+		"beyond its own, where that is waived":    {map[quota.ID]amounts{mine: {4}, other: {8}}, take(amounts{4}, amounts{4}), 1, true},
+		"not beyond the one above, even so":       {map[quota.ID]amounts{mine: {4}, twin: {2}, other: {8}}, take(amounts{4}, amounts{4}), 1, false},
+		"not of one that has its part":            {map[quota.ID]amounts{other: {4}}, take(amounts{4}, amounts{4}), 0, false},
+		"more at once than was borrowed":          {map[quota.ID]amounts{other: {5}}, take(amounts{3}, amounts{3}), 0, true},
+		"not of what is guaranteed":               {map[quota.ID]amounts{other: {5}}, take(amounts{4}, amounts{4}), 0, false},
+		"not what is in nobody's part":            {map[quota.ID]amounts{other: {0, 8}}, take(amounts{0, 4}, amounts{0, 4}), 0, false},
+		"not what helps nobody":                   {map[quota.ID]amounts{other: {8, 8}}, take(amounts{4}, amounts{0, 4}), 0, false},
+		"of its sibling":                          {map[quota.ID]amounts{twin: {8}}, quota.Transfer{To: mine, Need: amounts{4}, From: twin, Takes: amounts{4}}, 0, true},
+		"not of one above it":                     {map[quota.ID]amounts{team: {20}}, quota.Transfer{To: mine, Need: amounts{4}, From: team, Takes: amounts{4}}, 0, false},
+		"no gang while others can give of theirs": {map[quota.ID]amounts{other: {8}}, quota.Transfer{To: mine, Need: amounts{4}, From: other, Takes: amounts{4}, Spare: spare(4)}, 0, false},
+		"a gang when they can't give enough":      {map[quota.ID]amounts{other: {8}}, quota.Transfer{To: mine, Need: amounts{4}, From: other, Takes: amounts{4}, Spare: spare(3)}, 0, true},
+		"what it gave counts as its own":          {map[quota.ID]amounts{mine: {2}, other: {8}}, quota.Transfer{To: mine, Need: amounts{4}, From: other, Takes: amounts{4}, Given: spare(1)}, 0, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var table resource.Table
+			table.Dim("gpu")
+			table.Dim("cpu")
+			var tree quota.Tree
+			for range 4 {
+				tree.Add()
+			}
+			deserves := func(n int64) quota.Limit {
+				return quota.LimitOf(&table, resource.ListOf(map[string]int64{"gpu": n}))
+			}
+			tree.Set(team, quota.None, quota.Terms{Deserved: deserves(8)})
+			tree.Set(mine, team, quota.Terms{Deserved: deserves(6)})
+			tree.Set(twin, team, quota.Terms{Deserved: deserves(2)})
+			tree.Set(other, quota.None, quota.Terms{Deserved: deserves(4), Guarantee: amounts{2}})
+			for id, used := range tt.used {
+				tree.Charge(id, used, 1)
+			}
+			parts := tree.Parts()
+			s := quota.Standing{Tree: &tree, Total: amounts{gpu: 32, cpu: 64}, Part: func(id quota.ID) quota.Limit { return parts[id] }}
+			if got := s.MayReclaim(tt.transfer, tt.waived); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
