@@ -204,9 +204,9 @@ func (c *Cycle) reserve(en *entry, no refusal, claims []model.Claim) {
 		return
 	}
 	switch no.why.Code {
-	case reason.NotEnoughNodes, reason.QueueCapability, reason.QueueGuarantee:
+	case reason.NotEnoughNodes, reason.QueueCapability:
 	default:
-		return // room alone would not help
+		return // room alone would not help, or it is kept for others
 	}
 	if !stands(claims, no.groups) {
 		others := e.claims(g, no.groups)
