@@ -43,7 +43,7 @@ func (g *Gang) Parts() []Part {
 			p := &parts[first+i]
 			p.Tasks = append(p.Tasks, t)
 			p.Alive++
-			if t.Bucket == Assumed || t.Bucket == Bound || t.Bucket == Over {
+			if t.Placed() || t.Bucket == Over {
 				p.Held++
 				if t.Bucket != Assumed {
 					p.Confirmed++

@@ -36,9 +36,12 @@ type Task struct {
 	slot    int32  // its place among the tasks of its node
 }
 
+// Placed reports whether the task has a node and was not told to go.
+func (t *Task) Placed() bool { return t.Bucket == Assumed || t.Bucket == Bound }
+
 // charged reports whether the task takes room.
 func (t *Task) charged() bool {
-	return t.On != nil && (t.Bucket == Assumed || t.Bucket == Bound || t.Bucket == Releasing)
+	return t.On != nil && (t.Placed() || t.Bucket == Releasing)
 }
 
 // SetTask adds or changes a task. A word without a node does not undo an

@@ -28,6 +28,23 @@ type Admits interface{ Admits() }
 // meanwhile where its victims are or where it would go.
 type Takes interface{ Rules() []framework.Rule }
 
+// Taking makes the action of that name that lets gangs take by one rule.
+func Taking(name string, rule framework.Rule) Action { return taking{name, rule} }
+
+type taking struct {
+	name string
+	rule framework.Rule
+}
+
+var (
+	_ Action = taking{}
+	_ Takes  = taking{}
+)
+
+func (t taking) Name() string            { return t.name }
+func (t taking) Rules() []framework.Rule { return []framework.Rule{t.rule} }
+func (taking) Run(*Cycle)                {}
+
 // Dismisses marks an action that has tasks go that plugins want to go.
 type Dismisses interface{ Dismisses() }
 

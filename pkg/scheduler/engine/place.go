@@ -255,7 +255,7 @@ func stands(claims []model.Claim, groups []group) bool {
 func (e *Engine) claims(g *model.Gang, groups []group) []model.Claim {
 	taken := map[model.NodeID]resource.Vector{}
 	for _, t := range g.Tasks {
-		if t.Bucket == model.Assumed || t.Bucket == model.Bound {
+		if t.Placed() {
 			used := taken[t.On.ID]
 			used.Add(t.Class.Req, 1)
 			taken[t.On.ID] = used

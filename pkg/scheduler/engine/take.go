@@ -67,12 +67,9 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 		for _, t := range v.Tasks {
 			told[t] = true
 			en.hold.expect(t, c.Now)
-			c.report.Evicted++
-			c.emit(Evict{UID: t.UID, Name: t.Name, Gang: v.Gang.Key, For: g.Key, Why: why})
+			c.evict(t, g.Key, why)
 		}
-		for _, t := range v.Tasks {
-			c.World.Leave(t)
-		}
+		c.report.Evicted += len(v.Tasks)
 	}
 	for _, claim := range claims { // those that go anyway are waited for as well
 		for _, t := range claim.Node.Tasks {
@@ -298,13 +295,18 @@ func (c *Cycle) release(en *entry) bool {
 	en.broken = time.Time{}
 	why := reason.Reason{Code: reason.Unrepaired, Need: int64(g.Min), Have: int64(g.Counts.Held()), Value: within.String()}
 	for _, t := range g.Tasks {
-		if t.Bucket == model.Assumed || t.Bucket == model.Bound {
+		if t.Placed() {
 			c.report.Evicted++
-			c.emit(Evict{UID: t.UID, Name: t.Name, Gang: g.Key, For: g.Key, Why: why})
-			c.World.Leave(t)
+			c.evict(t, g.Key, why)
 		}
 	}
 	return true
+}
+
+// evict asks for a task to be told to go, for a gang if one needs its room.
+func (c *Cycle) evict(t *model.Task, by string, why reason.Reason) {
+	c.emit(Evict{UID: t.UID, Name: t.Name, Gang: t.Gang.Key, For: by, Why: why})
+	c.World.Leave(t)
 }
 
 // alarm has a gang tried at an instant, unless it is before that.

@@ -261,8 +261,7 @@ func (c *Cycle) dismiss(g *model.Gang, some []victims.Leaver) {
 		if !l.Itself {
 			why.Kind = "PodGroup"
 		}
-		c.emit(Evict{UID: l.UID, Name: l.Name, Gang: g.Key, Why: why})
-		c.World.Leave(l.Task)
+		c.evict(l.Task, "", why)
 	}
 	c.change(c.engine.entries[g])
 }

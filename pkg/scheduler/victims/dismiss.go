@@ -27,7 +27,7 @@ func Dismissed(w *model.World, tiers *framework.Tiers, g *model.Gang, wishes []f
 	if len(d.tasks) == 0 || forbids(g.Annotations) || (!d.whole && !g.Whole()) {
 		return nil // what a gang lacks is to come, not to become more
 	}
-	slices.SortStableFunc(d.tasks, (&choice{}).firstToGo)
+	slices.SortStableFunc(d.tasks, firstToGo)
 	keep, _ := g.MustStay()
 	units := d.spared(keep)
 	if len(units) == 0 && keep == 0 && g.Whole() && together(g) {
@@ -50,7 +50,7 @@ type dismissal struct {
 
 // add takes in a wish, unless it speaks of a task that can't go.
 func (d *dismissal) add(w framework.Wish) {
-	if _, twice := d.wished[w.Task]; twice || !stays(w.Task) || kept(d.tiers, w.Task, d.now) {
+	if _, twice := d.wished[w.Task]; twice || !w.Task.Placed() || kept(d.tiers, w.Task, d.now) {
 		return
 	}
 	d.wished[w.Task] = w
@@ -74,7 +74,7 @@ func (d *dismissal) spared(keep int32) [][]Leaver {
 		for _, t := range some {
 			d.world.Evict(t)
 		}
-		if d.gang.Counts.Held() < keep || (!broken && !d.gang.Whole()) {
+		if !suffices(d.gang, keep, broken) {
 			for _, t := range some {
 				d.world.Return(t)
 			}
@@ -88,7 +88,7 @@ func (d *dismissal) spared(keep int32) [][]Leaver {
 
 // all is all of the gang, if it may go.
 func (d *dismissal) all() [][]Leaver {
-	all := slices.DeleteFunc(slices.Clone(d.gang.Tasks), func(t *model.Task) bool { return !stays(t) })
+	all := slices.DeleteFunc(slices.Clone(d.gang.Tasks), func(t *model.Task) bool { return !t.Placed() })
 	if !d.whole && len(all) > len(d.tasks) {
 		return nil
 	}
@@ -110,14 +110,8 @@ func (d *dismissal) leave(tasks []*model.Task) []Leaver {
 	return out
 }
 
-// stays reports whether a task has a node and was not told to go.
-func stays(t *model.Task) bool { return t.Bucket == model.Assumed || t.Bucket == model.Bound }
-
 // kept reports whether a task may not be told to go, whoever wants it to.
 func kept(tiers *framework.Tiers, t *model.Task, now time.Time) bool {
-	if t.Pod != nil && (forbids(t.Pod.Annotations) || forbids(t.Pod.Labels)) {
-		return true
-	}
 	_, ok := tiers.Protected(t, now)
-	return ok
+	return ok || forbidden(t)
 }

@@ -18,8 +18,9 @@ type rate struct {
 }
 
 // order puts the units in the order in which they leave: by rule, by priority, by what
-// plugins say that gangs lose, what is beyond a minimum before whole gangs, then those that make most room for what they
-// break, then queues, then those that lose least. Those that help nobody are dropped.
+// plugins say that gangs lose, what is beyond a minimum before whole gangs, then those
+// that make most room for what they break, then queues, then those that lose least.
+// Those that help nobody are dropped.
 func (c *choice) order() {
 	ranks := c.ranks()
 	for _, u := range c.units {

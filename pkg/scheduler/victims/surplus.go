@@ -13,12 +13,12 @@ import (
 // would lose all of that gang, and could take as much back when the other borrows a little.
 type surplus struct {
 	gangs  map[*model.Gang]resource.Vector
-	queues []resource.Vector // by ID, those below it included
+	queues sums
 }
 
 // measure finds the surplus of the gangs that may give task by task.
 func (c *choice) measure() {
-	c.surplus = surplus{gangs: map[*model.Gang]resource.Vector{}, queues: make([]resource.Vector, c.world.Quota.Len())}
+	c.surplus = surplus{gangs: map[*model.Gang]resource.Vector{}, queues: make(sums, c.world.Quota.Len())}
 	for i := 0; i < len(c.units); {
 		u := c.units[i]
 		last := i
@@ -44,7 +44,7 @@ func (c *choice) beyond(units []*unit) resource.Vector {
 		for _, t := range u.tasks {
 			c.world.Evict(t)
 		}
-		if u.gang.Counts.Held() < u.keep || !u.broken && !u.gang.Whole() {
+		if !suffices(u.gang, u.keep, u.broken) {
 			c.world.Rollback(mark)
 			continue
 		}
@@ -61,9 +61,7 @@ func (s *surplus) add(w *model.World, g *model.Gang, v resource.Vector) {
 	of := s.gangs[g]
 	of.Add(v, 1)
 	s.gangs[g] = of
-	for id := g.Queue.ID; id != quota.None; id = w.Quota.Parent(id) {
-		s.queues[id].Add(v, 1)
-	}
+	s.queues.add(w, g.Queue.ID, v, 1)
 }
 
 // leave takes off the surplus what a unit takes with it, and returns that, to be added again.
@@ -87,5 +85,15 @@ func (s *surplus) leave(w *model.World, u *unit) resource.Vector {
 	return gone
 }
 
+// sums are amounts of queues, by ID, each with those of the queues below it.
+type sums []resource.Vector
+
+// add adds times copies of v to a queue and to those above it.
+func (s sums) add(w *model.World, id quota.ID, v resource.Vector, times int64) {
+	for ; id != quota.None; id = w.Quota.Parent(id) {
+		s[id].Add(v, times)
+	}
+}
+
 // of is what a queue and those below it have.
-func (s *surplus) of(id quota.ID) resource.Vector { return s.queues[id] }
+func (s sums) of(id quota.ID) resource.Vector { return s[id] }

@@ -28,9 +28,9 @@ type unit struct {
 	again  bool  // its tasks are units by themselves as well
 
 	rate                  // how much it is worth to take
-	size   resource.Share // of the cluster
+	size   resource.Share // of the cluster; known when units are swept by size
 	lost   float64        // seconds of work, of all its tasks
-	class  uint64         // rule, priority, what plugins say that its gang loses, whole or not, and the rank of its queue, the first most significant
+	class  uint64         // what comes before all worth, and the rank of its queue; see order
 	number int            // in the order before it was rated
 }
 
@@ -84,7 +84,7 @@ func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 	var tasks []*model.Task
 	all := true
 	for _, t := range g.Tasks {
-		if t.Bucket != model.Assumed && t.Bucket != model.Bound {
+		if !t.Placed() {
 			continue
 		}
 		if c.protects(t) {
@@ -93,7 +93,7 @@ func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 		}
 		tasks = append(tasks, t)
 	}
-	slices.SortStableFunc(tasks, c.firstToGo)
+	slices.SortStableFunc(tasks, firstToGo)
 	keep, _ := g.MustStay()
 	broken := !g.Whole()
 	apart := broken || g.Counts.Held() > g.Min
@@ -111,6 +111,12 @@ func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 func together(g *model.Gang) bool {
 	return g.Min > 0 || slices.ContainsFunc(g.Roles, func(r model.Role) bool { return r.Min > 0 }) ||
 		slices.ContainsFunc(g.SubGroups, func(s model.SubGroup) bool { return s.Least > 0 })
+}
+
+// suffices reports whether what a gang has left will do: so many tasks must stay, and its
+// minimum, unless it had not even that.
+func suffices(g *model.Gang, keep int32, broken bool) bool {
+	return g.Counts.Held() >= keep && (broken || g.Whole())
 }
 
 // parts divides tasks into those that may leave by themselves: each alone, but those of
@@ -150,7 +156,6 @@ func parts(g *model.Gang, tasks []*model.Task) [][]*model.Task {
 }
 
 func (c *choice) add(u *unit) {
-	u.size = charged(u).Dominant(c.world.Total, -1)
 	for _, t := range u.tasks {
 		if !t.Started.IsZero() {
 			u.lost += max(0, c.Now.Sub(t.Started).Seconds())
@@ -161,19 +166,16 @@ func (c *choice) add(u *unit) {
 
 // protects reports whether a task may not be taken whoever asks.
 func (c *choice) protects(t *model.Task) bool {
-	if t.Pod != nil && (forbids(t.Pod.Annotations) || forbids(t.Pod.Labels)) {
+	if forbidden(t) {
 		return true
 	}
-	ok := c.Stays(t)
-	if !ok {
-		_, ok = c.tiers.Protected(t, c.Now)
-	}
+	ok := c.Stays(t) || kept(c.tiers, t, c.Now)
 	c.protected = c.protected || ok
 	return ok
 }
 
 // firstToGo orders the tasks of a gang: low priority first, then those that lose least.
-func (c *choice) firstToGo(a, b *model.Task) int {
+func firstToGo(a, b *model.Task) int {
 	if d := cmp.Compare(a.TaskSpec.Priority, b.TaskSpec.Priority); d != 0 {
 		return d
 	}
@@ -184,6 +186,11 @@ func (c *choice) firstToGo(a, b *model.Task) int {
 		return 1
 	}
 	return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Seq, a.Seq))
+}
+
+// forbidden reports whether a task's pod says that it may not be taken.
+func forbidden(t *model.Task) bool {
+	return t.Pod != nil && (forbids(t.Pod.Annotations) || forbids(t.Pod.Labels))
 }
 
 // forbids reports whether annotations or labels say that nothing may be taken.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
-	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
@@ -89,10 +88,7 @@ func Choose(w *model.World, tiers *framework.Tiers, r Request) Outcome {
 	if r.Enough() && (r.Counts || r.Places()) {
 		return Outcome{Enough: true}
 	}
-	c := &choice{world: w, tiers: tiers, Request: r}
-	c.gather()
-	c.measure()
-	c.order()
+	c := newChoice(w, tiers, r)
 	mark := w.Mark()
 	for _, found := range []func() bool{c.sweep, c.sweepSmallest, c.search} {
 		if found() {
@@ -122,12 +118,8 @@ func without(w *model.World) {
 // Fits reports whether letting candidates go makes a condition true that needs no place on
 // nodes, such as room in a queue. The world is then as it was.
 func Fits(w *model.World, tiers *framework.Tiers, r Request) bool {
-	c := &choice{world: w, tiers: tiers, Request: r}
-	mark := w.Mark()
-	defer w.Rollback(mark)
-	c.gather()
-	c.measure()
-	c.order()
+	defer w.Rollback(w.Mark())
+	c := newChoice(w, tiers, r)
 	for _, u := range c.units {
 		if c.take(u) && r.Enough() {
 			return true
@@ -147,9 +139,18 @@ type choice struct {
 	protected bool
 	budget    int
 	surplus   surplus
-	given     []resource.Vector // by queue, those below it included
+	given     sums // by those that left
 	scratch   resource.Vector
 	little    resource.Vector // of each resource that is needed
+}
+
+// newChoice finds the candidates and puts them in order.
+func newChoice(w *model.World, tiers *framework.Tiers, r Request) *choice {
+	c := &choice{world: w, tiers: tiers, Request: r, given: make(sums, w.Quota.Len())}
+	c.gather()
+	c.measure()
+	c.order()
+	return c
 }
 
 // sweep lets candidates go, one after the other, until the gang can be placed.
@@ -179,6 +180,9 @@ func (c *choice) sweepSmallest() bool {
 	if !slices.Contains(c.Rules, framework.Reclaiming) {
 		return false
 	}
+	for _, u := range c.units {
+		u.size = charged(u).Dominant(c.world.Total)
+	}
 	slices.SortFunc(c.units, func(a, b *unit) int {
 		return cmp.Or(cmp.Compare(a.rule, b.rule), a.size.Compare(b.size), cmp.Compare(a.number, b.number))
 	})
@@ -196,7 +200,7 @@ func (c *choice) take(u *unit) bool {
 			u.gone = append(u.gone, t)
 		}
 	}
-	if !u.whole && (u.gang.Counts.Held() < u.keep || !u.broken && !u.gang.Whole()) {
+	if !u.whole && !suffices(u.gang, u.keep, u.broken) {
 		for _, t := range u.gone {
 			c.world.Return(t)
 		}
@@ -219,22 +223,9 @@ func (c *choice) depart(u *unit) {
 
 // account adds what left with a unit to what its queue and those above it gave.
 func (c *choice) account(u *unit, times int64) {
-	if c.given == nil {
-		c.given = make([]resource.Vector, c.world.Quota.Len())
-	}
 	for _, t := range u.gone {
-		for id := u.gang.Queue.ID; id != quota.None; id = c.world.Quota.Parent(id) {
-			c.given[id].Add(t.Class.Req, times)
-		}
+		c.given.add(c.world, u.gang.Queue.ID, t.Class.Req, times)
 	}
-}
-
-// gave is what a queue and those below it gave.
-func (c *choice) gave(id quota.ID) resource.Vector {
-	if c.given == nil {
-		return nil
-	}
-	return c.given[id]
 }
 
 // lawful reports whether the plugins let go of what a unit has now.
@@ -245,14 +236,9 @@ func (c *choice) lawful(u *unit) bool {
 			takes.Add(t.Class.Req, 1)
 		}
 	}
-	return c.mayTake(u, takes)
-}
-
-// mayTake asks the plugins whether a unit may go, with what that would free.
-func (c *choice) mayTake(u *unit, takes resource.Vector) bool {
-	taking := framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: takes, Given: c.gave}
+	taking := framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: takes, Given: c.given.of}
 	if u.whole {
-		taking.Spare = c.surplus.of
+		taking.Spare = c.surplus.queues.of
 	}
 	return c.tiers.MayTake(u.rule, taking)
 }

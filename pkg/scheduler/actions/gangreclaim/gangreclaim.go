@@ -10,20 +10,5 @@ import (
 // Name is the action's name in a configuration.
 const Name = "gangreclaim"
 
-type action struct{}
-
-var (
-	_ engine.Action = action{}
-	_ engine.Takes  = action{}
-)
-
 // New makes the action.
-func New() engine.Action { return action{} }
-
-func (action) Name() string { return Name }
-
-// Rules says what it is for.
-func (action) Rules() []framework.Rule { return []framework.Rule{framework.Reclaiming} }
-
-// Run has nothing to do: the rule counts at each gang's turn.
-func (action) Run(*engine.Cycle) {}
+func New() engine.Action { return engine.Taking(Name, framework.Reclaiming) }

@@ -23,7 +23,7 @@ type reservation struct {
 
 // stands reports whether the task is still where it was reserved for.
 func (r *reservation) stands() bool {
-	return r.task.On == r.node && (r.task.Bucket == model.Assumed || r.task.Bucket == model.Bound)
+	return r.task.On == r.node && r.task.Placed()
 }
 
 // settle gives back what was set aside for placements that were taken back. The

@@ -102,7 +102,7 @@ func (p *plugin) Judge(t *model.Task) (framework.Judge, reason.Reason, bool) {
 	pulls := p.wishes(t.Gang).pulls[t.Role]
 	j := &judge{weight: p.weight, self: pulls[t.Role], net: map[model.NodeID]int64{}}
 	for _, other := range t.Gang.Tasks {
-		if other.Bucket == model.Assumed || other.Bucket == model.Bound {
+		if other.Placed() {
 			if pull := pulls[other.Role]; pull != 0 {
 				j.add(other.On.ID, pull)
 			}
