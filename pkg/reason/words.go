@@ -225,3 +225,11 @@ func (r Reason) tallies() string {
 	}
 	return fmt.Sprintf("; of %d nodes: %s", r.Total, strings.Join(parts, ", "))
 }
+
+// Clip cuts a text that others wrote to at most so many letters, for a sentence.
+func Clip(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most]) + "…"
+	}
+	return text
+}

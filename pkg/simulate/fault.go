@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
@@ -73,13 +74,7 @@ func (f Faults) Err() error {
 }
 
 // shorten bounds what is repeated of a value.
-func shorten(text string) string {
-	const most = 60
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
-}
+func shorten(text string) string { return reason.Clip(text, 60) }
 
 // unknown says that a name means nothing here.
 func unknown(at place, what, name string, known []string) Fault {

@@ -139,47 +139,24 @@ type end struct {
 	since int64
 }
 
-// ends is a heap of them, the next first; of equal ones, that of the job that came first.
+// ends is a heap of them, for container/heap: the next first; of equal ones, that of the
+// job that came first.
 type ends []end
 
-func (a end) before(b end) bool {
+func (h ends) Len() int { return len(h) }
+func (h ends) Less(i, j int) bool {
+	a, b := h[i], h[j]
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.job.submit, b.job.submit), cmp.Compare(a.job.Name, b.job.Name), cmp.Compare(a.since, b.since)) < 0
 }
+func (h ends) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *ends) Push(e any)   { *h = append(*h, e.(end)) } //nolint:forcetypeassert // heap.Push is called with nothing else
 
-func (h *ends) push(e end) {
-	s := append(*h, e)
-	for i := len(s) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !s[i].before(s[up]) {
-			break
-		}
-		s[i], s[up] = s[up], s[i]
-		i = up
-	}
-	*h = s
-}
-
-func (h *ends) pop() end {
-	s := *h
-	first, last := s[0], len(s)-1
-	s[0] = s[last]
-	s[last] = end{}
-	s = s[:last]
-	for i := 0; ; {
-		best := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(s); child++ {
-			if s[child].before(s[best]) {
-				best = child
-			}
-		}
-		if best == i {
-			break
-		}
-		s[i], s[best] = s[best], s[i]
-		i = best
-	}
-	*h = s
-	return first
+func (h *ends) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = end{}
+	*h = (*h)[:last]
+	return e
 }
 
 // notes are what the engine says of hints that it leaves out and of what broke, each once.

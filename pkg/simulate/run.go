@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"container/heap"
 	"fmt"
 	"slices"
 	"strings"
@@ -228,7 +229,7 @@ func (r *run) bind(d engine.Bind) {
 	r.books.use(j.queue, j.unit)
 	if j.lastStart != r.now {
 		j.lastStart = r.now
-		r.ends.push(end{r.now + j.length, j, r.now})
+		heap.Push(&r.ends, end{r.now + j.length, j, r.now})
 	}
 	if j.held() >= j.Min {
 		j.resume(r.now)
@@ -292,7 +293,7 @@ func (r *run) restore(j *job) {
 // end lets the pods succeed whose time has come.
 func (r *run) end() {
 	for len(r.ends) > 0 && r.ends[0].at <= r.now {
-		e := r.ends.pop()
+		e := heap.Pop(&r.ends).(end) //nolint:forcetypeassert // the heap holds nothing else
 		j := e.job
 		for i := range j.pods {
 			p := &j.pods[i]

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
@@ -193,13 +194,7 @@ func wrong(key string, n *yaml.Node, remedy string) error {
 }
 
 // shorten bounds what is repeated of a value.
-func shorten(text string) string {
-	const limit = 60
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit]) + "…"
-	}
-	return text
-}
+func shorten(text string) string { return reason.Clip(text, 60) }
 
 // unknown says that a name means nothing here.
 func unknown(what, name string, known []string) error {

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -13,7 +12,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
@@ -151,17 +149,10 @@ func (v *evictor) write(ctx context.Context, uid string) error {
 // explain says in a pod's condition why it has to go, in place of the words that the API
 // server puts there. It may be gone already; its event stays.
 func (v *evictor) explain(ctx context.Context, d engine.Evict) {
-	pod := podReference(d.Name, d.UID)
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": d.UID},
-		"status": map[string]any{"conditions": []corev1.PodCondition{{
-			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
-			Reason: corev1.PodReasonPreemptionByScheduler, Message: d.Why.String(),
-		}}},
+	_, err := v.setCondition(ctx, d.Name, map[string]any{"uid": d.UID}, corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+		Reason: corev1.PodReasonPreemptionByScheduler, Message: d.Why.String(),
 	})
-	if err == nil {
-		_, err = v.pods.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	}
 	if err != nil && !late(err) {
 		logr.FromContextOrDiscard(ctx).Error(err, "say why a pod has to go", "task", d.Name)
 	}

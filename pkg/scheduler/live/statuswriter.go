@@ -218,24 +218,31 @@ func (w *statusWriter) writeOrphan(ctx context.Context, d engine.Refuse) error {
 // unschedulable writes to a pod, of which key is namespace/name, why it is not placed,
 // unless it is another than meta says.
 func (s *Scheduler) unschedulable(ctx context.Context, key string, meta map[string]any, message string) error {
-	namespace, name, err := cache.SplitMetaNamespaceKey(key)
-	if err != nil {
-		return fmt.Errorf("pod %s: %w", key, err)
-	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": meta,
-		"status": map[string]any{"conditions": []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
-			Message: message, LastTransitionTime: metav1.Now(),
-		}}},
+	pod, err := s.setCondition(ctx, key, meta, corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message,
 	})
 	if err != nil {
-		return fmt.Errorf("pod %s: %w", key, err)
-	}
-	pod, err := s.pods.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if err != nil {
-		return fmt.Errorf("pod %s: %w", key, err)
+		return err
 	}
 	s.recorder.Event(pod, corev1.EventTypeWarning, "FailedScheduling", message)
 	return nil
+}
+
+// setCondition writes a condition of a pod, of which key is namespace/name, as of now,
+// unless it is another than meta says.
+func (s *Scheduler) setCondition(ctx context.Context, key string, meta map[string]any, c corev1.PodCondition) (*corev1.Pod, error) {
+	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("pod %s: %w", key, err)
+	}
+	c.LastTransitionTime = metav1.Now()
+	patch, err := json.Marshal(map[string]any{"metadata": meta, "status": map[string]any{"conditions": []corev1.PodCondition{c}}})
+	if err != nil {
+		return nil, fmt.Errorf("pod %s: %w", key, err)
+	}
+	pod, err := s.pods.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return nil, fmt.Errorf("pod %s: %w", key, err)
+	}
+	return pod, nil
 }

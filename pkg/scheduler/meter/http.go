@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
@@ -101,10 +102,5 @@ func shown(address string) string {
 
 // short cuts a text to what fits into a sentence.
 func short(text string) string {
-	const most = 120
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
+	return reason.Clip(strings.Join(strings.Fields(text), " "), 120)
 }

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/muster-sh/muster/pkg/reason"
 )
 
 // maxAnswer is how many bytes an answer may have.
@@ -99,10 +101,5 @@ func (c *client) unreachable(err error) error {
 
 // short cuts a text to what fits into a sentence.
 func short(text string) string {
-	const most = 120
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
+	return reason.Clip(strings.Join(strings.Fields(text), " "), 120)
 }
