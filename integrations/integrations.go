@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/muster-sh/muster/integrations/kubeflow"
+	"github.com/muster-sh/muster/integrations/pod"
 	"github.com/muster-sh/muster/pkg/workload"
 )
 
@@ -13,5 +14,6 @@ func Adapters(schedulerNames []string) []workload.Adapter {
 	ours := func(name string) bool { return slices.Contains(schedulerNames, name) }
 	return slices.Concat(
 		kubeflow.Adapters(ours),
+		[]workload.Adapter{pod.New(ours)},
 	)
 }

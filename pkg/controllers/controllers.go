@@ -76,7 +76,9 @@ func podGroupRules() []rbacv1.PolicyRule {
 		rule(schedulingv1beta1.GroupName, []string{"podgroups"}, "get", "list", "watch", "create", "patch", "delete"),
 	}
 	for _, a := range integrations.Adapters(nil) {
-		rules = append(rules, rule(a.Kind().Group, []string{a.Kind().Resource}, "get", "list", "watch"))
+		if a.Kind().Group != corev1.GroupName { // pods it may read anyway
+			rules = append(rules, rule(a.Kind().Group, []string{a.Kind().Resource}, "get", "list", "watch"))
+		}
 	}
 	return rules
 }

@@ -12,10 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
@@ -53,9 +55,14 @@ func Setup(ctx context.Context, mgr manager.Manager, adapters []workload.Adapter
 	return nil
 }
 
+// controllerUID is the UID of what controls an object; a pod that nothing controls stands
+// for itself.
 func controllerUID(obj client.Object) []string {
 	if c := metav1.GetControllerOf(obj); c != nil {
 		return []string{string(c.UID)}
+	}
+	if _, pod := obj.(*corev1.Pod); pod {
+		return []string{string(obj.GetUID())}
 	}
 	return nil
 }
@@ -103,7 +110,7 @@ func (w waiter) add() error {
 	toOwner := handler.EnqueueRequestsFromMapFunc(r.owner)
 	return ctrl.NewControllerManagedBy(w.mgr).
 		Named("podgroup-"+r.adapter.Kind().Resource).
-		For(obj).
+		For(obj, builder.WithPredicates(predicate.NewPredicateFuncs(r.concerns))).
 		Watches(&schedulingv1beta1.PodGroup{}, toOwner).
 		Watches(&corev1.Pod{}, toOwner).
 		WithOptions(controller.Options{MaxConcurrentReconciles: reconcilesAtOnce}).
@@ -118,6 +125,16 @@ type reconciler struct {
 
 	mu   sync.Mutex
 	told map[types.NamespacedName]string // by workload: the refusal that it was last told
+}
+
+// concerns leaves out, of pods as workloads, the many that are part of another or not ours.
+func (r *reconciler) concerns(obj client.Object) bool {
+	p, pod := obj.(*corev1.Pod)
+	if !pod {
+		return true
+	}
+	_, _, ok := r.adapter.Member(p)
+	return ok
 }
 
 // owner maps a pod or PodGroup to the workload of this kind that controls it.
@@ -149,7 +166,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	refusal := refused(seen.PodGroups)
+	refusal := refused(seen)
 	if refusal != "" && refusal != r.lastTold(req.NamespacedName) {
 		out.Events = append(out.Events, outcome.Event{On: obj, Warning: true, Reason: string(schedulingv1beta1.PodGroupUnschedulableType), Message: refusal})
 	}
@@ -184,8 +201,13 @@ func (r *reconciler) observe(ctx context.Context, obj client.Object) (Observed, 
 	return seen, nil
 }
 
-// refused returns why the PodGroups of a workload wait; empty: none does.
-func refused(groups []schedulingv1beta1.PodGroup) string {
+// refused returns why the PodGroups of a workload wait; empty: none does, or it is a pod,
+// which the scheduler tells itself.
+func refused(seen Observed) string {
+	if _, pod := seen.Workload.(*corev1.Pod); pod {
+		return ""
+	}
+	groups := seen.PodGroups
 	for i := range groups {
 		for _, c := range groups[i].Status.Conditions {
 			if groups[i].DeletionTimestamp == nil && c.Type == schedulingv1beta1.PodGroupUnschedulableType && c.Status == corev1.ConditionTrue {

@@ -37,15 +37,14 @@ func Step(o Observed, adapter workload.Adapter, ours func(schedulerName string) 
 	}
 	own := workload.PodGroupName(string(o.Workload.GetUID()))
 	foreign := slices.ContainsFunc(o.PodGroups, func(pg schedulingv1beta1.PodGroup) bool { return pg.Name != own })
-	var out outcome.Outcome
-	if o.Workload.GetDeletionTimestamp() != nil || foreign || (len(gangs) == 0 && !active(o.Pods)) {
-		for i := range o.PodGroups {
-			if pg := &o.PodGroups[i]; pg.Name == own && pg.DeletionTimestamp == nil {
-				out.Delete = append(out.Delete, pg)
-			}
-		}
-		return out, nil
+	gone := o.Workload.GetDeletionTimestamp() != nil
+	switch {
+	case gone && len(o.Pods) > 0:
+		return outcome.Outcome{}, nil // they are charged to their queue until they are gone
+	case gone, foreign, len(gangs) == 0 && !active(o.Pods):
+		return outcome.Outcome{Delete: ownGroups(o.PodGroups, own)}, nil
 	}
+	var out outcome.Outcome
 	for _, g := range gangs {
 		want := wanted(o, adapter.Kind(), g)
 		if !upToDate(o.PodGroups, want) {
@@ -61,6 +60,16 @@ func Step(o Observed, adapter workload.Adapter, ours func(schedulerName string) 
 		}
 	}
 	return out, nil
+}
+
+// ownGroups is the PodGroup of that name, unless it is going already.
+func ownGroups(groups []schedulingv1beta1.PodGroup, own string) (list []apis.Object) {
+	for i := range groups {
+		if pg := &groups[i]; pg.Name == own && pg.DeletionTimestamp == nil {
+			list = append(list, pg)
+		}
+	}
+	return list
 }
 
 // active reports whether some pod still runs or may run.

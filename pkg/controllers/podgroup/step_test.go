@@ -111,6 +111,22 @@ func TestASuspendedJobGivesItsPodGroupBackWhenNothingRuns(t *testing.T) {
 	})
 }
 
+func TestAJobThatIsDeletedKeepsItsPodGroupUntilItsPodsAreGone(t *testing.T) {
+	deleted := job(func(j *kubeflowv1.PyTorchJob) { j.DeletionTimestamp = &metav1.Time{} })
+	going := pod(tied, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })
+	check(t, map[string]step{
+		"they are charged to its queue until then": {
+			podgroup.Observed{Workload: deleted, PodGroups: []schedulingv1beta1.PodGroup{*group()}, Pods: []corev1.Pod{going}},
+			outcome.Outcome{},
+		},
+		"and no new one is made": {podgroup.Observed{Workload: deleted, Pods: []corev1.Pod{going}}, outcome.Outcome{}},
+		"then it goes": {
+			podgroup.Observed{Workload: deleted, PodGroups: []schedulingv1beta1.PodGroup{*group()}},
+			outcome.Outcome{Delete: []apis.Object{group()}},
+		},
+	})
+}
+
 func TestEveryGangHasItsOnePodGroup(t *testing.T) {
 	foreign := *group(func(pg *schedulingv1beta1.PodGroup) { pg.Name = "bert" })
 	free := pod()
