@@ -160,7 +160,7 @@ func (c *Cycle) placeWhole(en *entry, mark model.Mark) Turn {
 // wait makes a gang wait for its minimum: for room that is being made for it, else for
 // what it was refused for.
 func (c *Cycle) wait(en *entry, no refusal, claims []model.Claim) Turn {
-	if c.engine.coming(en, claims, no.groups, c.Now) {
+	if stands(claims, no.groups) && c.engine.coming(en, claims, c.Now) {
 		c.engine.setAside(en.gang, claims)
 		return c.awaitRoom(en)
 	}
@@ -174,20 +174,43 @@ func (c *Cycle) wait(en *entry, no refusal, claims []model.Claim) Turn {
 	return c.refuseFor(en, no, claims)
 }
 
-// placeMore places of what waits beyond a minimum what fits.
+// placeMore places of what waits beyond a minimum what fits; while room is being made for
+// it, before its queue's turn, no more than that is for.
 func (c *Cycle) placeMore(en *entry, mark model.Mark) Turn {
-	no, yielded := c.engine.placeRest(en.gang, c.yields)
-	placed := len(c.World.Since(mark))
+	e, g, claims, yields := c.engine, en.gang, en.gang.Claims, c.yields
+	if claims != nil {
+		e.setAside(g, nil)
+		mark = c.World.Mark()
+		left := pieces(claims)
+		yields = func() bool {
+			left--
+			return left < 0 || c.yields()
+		}
+	}
+	no, yielded := e.placeRest(g, yields)
+	placed := c.World.Since(mark)
 	c.commit(en, mark)
+	held := false
+	if claims != nil {
+		claims = unfilled(claims, placed)
+		if held = pieces(claims) <= int64(g.Counts.Waiting) && e.coming(en, claims, c.Now); held {
+			e.setAside(g, claims)
+		} else {
+			c.redeem(en)
+		}
+		c.World.Happened |= model.NodeRoom | model.QueueRoom
+	}
 	switch {
-	case yielded, no.wakes == 0 && placed > 0 && en.gang.Counts.Waiting > 0:
+	case yielded, no.wakes == 0 && len(placed) > 0 && g.Counts.Waiting > 0:
 		return More // with a sub-group complete, more of its tasks may follow
 	case no.wakes == 0:
 		return c.content(en)
+	case held || c.takeMore(en, no):
+		c.awaitRoom(en)
 	default:
 		c.refuseFor(en, no, nil)
-		return Done
 	}
+	return Done
 }
 
 // commit makes what was placed since the mark final.

@@ -115,6 +115,36 @@ func TestTwoGreedyQueuesComeToRest(t *testing.T) {
 	}
 }
 
+// TestElasticGangsOfTwoQueuesShareThem lets a gang that took all give back, beyond its
+// minimum, what another wants beyond its own; each has its part then, and keeps it.
+func TestElasticGangsOfTwoQueuesShareThem(t *testing.T) {
+	for _, plugin := range []string{"capacity", "proportion"} {
+		t.Run(plugin, func(t *testing.T) {
+			g := newGreedy(t, plugin, 4, 8)
+			for _, q := range []string{"a", "b"} {
+				g.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: q, Weight: 1, Deserved: gpus(16), Reclaimable: true}})
+			}
+			g.add("a", "a", 4, 40, 0)
+			for range 20 {
+				g.cycle()
+			}
+			g.add("b", "b", 2, 40, 0)
+			total := 0
+			for range 10_000 {
+				total += g.cycle()
+			}
+			if total != 16 {
+				t.Errorf("%d pods had to go, want the 16 that a had beyond its part", total)
+			}
+			for _, key := range []string{"a", "b"} {
+				if held := g.World.GangOf(key).Counts.Held(); held != 16 {
+					t.Errorf("gang %s has %d pods, want its part of 16", key, held)
+				}
+			}
+		})
+	}
+}
+
 func TestNobodyHasToGoTwiceWhileNothingChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plugin := rapid.SampledFrom([]string{"capacity", "proportion"}).Draw(t, "plugin")

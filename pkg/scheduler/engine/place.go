@@ -249,6 +249,30 @@ func stands(claims []model.Claim, groups []group) bool {
 	return len(claims) > 0 && have == need
 }
 
+// pieces is how many tasks claims are for.
+func pieces(claims []model.Claim) (n int64) {
+	for _, c := range claims {
+		n += c.N
+	}
+	return n
+}
+
+// unfilled is what is left of claims when tasks were placed: each fills one where it is, or any.
+func unfilled(claims []model.Claim, placed []*model.Task) []model.Claim {
+	left := slices.Clone(claims)
+	for _, t := range placed {
+		asks := func(c model.Claim) bool { return c.N > 0 && c.Req.Is(t.Class.Req) }
+		i := slices.IndexFunc(left, func(c model.Claim) bool { return c.Node == t.On && asks(c) })
+		if i < 0 {
+			i = slices.IndexFunc(left, asks)
+		}
+		if i >= 0 {
+			left[i].N--
+		}
+	}
+	return slices.DeleteFunc(left, func(c model.Claim) bool { return c.N == 0 })
+}
+
 // claims chooses nodes for groups of tasks by what would fit if those nodes ran
 // nothing but what the gang has there and others have claimed: nodes that have most room
 // now first, since they will have enough soonest. Nil when even that is not enough.

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
@@ -36,12 +37,73 @@ const goneAfter = time.Minute
 // take has others give way to a gang that was refused, if the configuration lets it and
 // that makes room for all it lacks. What they leave is set aside for it.
 func (c *Cycle) take(en *entry, no refusal) bool {
+	if !c.mayPlan(en, no, lackOf(en.gang, no)) {
+		return false
+	}
+	e := c.engine
+	out, claims := e.plan(en.gang, e.minimum(en.gang), c.Now)
+	if claims == nil {
+		c.inVain(en, out, lackOf(en.gang, no))
+		return false
+	}
+	en.hold = &hold{until: c.Now}
+	c.makeRoom(en, out, claims)
+	return true
+}
+
+// takeMore has others give way for what a gang wants beyond its minimum, as far as its queue
+// deserves it: all of a kind at once or, if that can't be, half of it, down to one.
+func (c *Cycle) takeMore(en *entry, no refusal) bool {
 	e, g := c.engine, en.gang
-	if c.overtaking || !e.mayTake(g) || c.futile(g, no) {
+	units := e.units(g)
+	if len(units) == 0 || !slices.Contains(e.rules, framework.Reclaiming) {
+		return false
+	}
+	l := lack{queue: g.Queue, class: units[0].groups[0].class.ID, beyond: true}
+	if !c.mayPlan(en, no, l) {
+		return false
+	}
+	en.hold = &hold{until: c.Now}
+	var last victims.Outcome
+	plan := func(groups ...group) bool {
+		out, claims := e.plan(g, e.beyond(g, groups), c.Now)
+		if claims == nil {
+			last = out
+			return false
+		}
+		c.makeRoom(en, out, claims)
+		return true
+	}
+	for _, u := range units {
+		if u.whole {
+			plan(u.groups...)
+			continue
+		}
+		gr := u.groups[0]
+		for left, n := gr.tasks, len(gr.tasks); n > 0; n = min(n, len(left)) {
+			if gr.tasks = left[:n]; plan(gr) {
+				left = left[n:]
+			} else {
+				n /= 2
+			}
+		}
+	}
+	if len(g.Claims) > 0 {
+		return true
+	}
+	en.hold = nil
+	c.inVain(en, last, l)
+	return false
+}
+
+// mayPlan reports whether it is time to look for victims for a gang that lacks something,
+// and room is what it lacks.
+func (c *Cycle) mayPlan(en *entry, no refusal, l lack) bool {
+	if c.overtaking || !c.engine.mayTake(en.gang) || c.futile(l) {
 		return false
 	}
 	if c.Now.Before(en.plans.notBefore) {
-		e.alarm(en, en.plans.notBefore)
+		c.engine.alarm(en, en.plans.notBefore)
 		return false
 	}
 	switch no.why.Code {
@@ -50,17 +112,23 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 		return false // room alone would not help
 	}
 	c.report.Plans++
-	out, claims := e.plan(g, c.Now)
-	if claims == nil {
-		en.plans.slower(c.Now)
-		if out.Protected {
-			e.alarm(en, en.plans.notBefore)
-		}
-		c.noPlans[lackOf(g, no)] = c.World.Epoch
-		return false
+	return true
+}
+
+// inVain notes that nobody was found who could give way to a gang.
+func (c *Cycle) inVain(en *entry, out victims.Outcome, l lack) {
+	en.plans.slower(c.Now)
+	if out.Protected {
+		c.engine.alarm(en, en.plans.notBefore)
 	}
+	c.noPlans[l] = c.World.Epoch
+}
+
+// makeRoom tells victims to go, and sets aside for a gang, besides what it has, what they
+// and those that go anyway will leave.
+func (c *Cycle) makeRoom(en *entry, out victims.Outcome, claims []model.Claim) {
+	e, g := c.engine, en.gang
 	en.plans = pace{}
-	en.hold = &hold{until: c.Now}
 	told := map[*model.Task]bool{}
 	for _, v := range out.Victims {
 		why := v.Why(c.World, e.tiers, g)
@@ -79,8 +147,7 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 			}
 		}
 	}
-	e.setAside(g, claims)
-	return true
+	e.setAside(g, slices.Concat(g.Claims, claims))
 }
 
 // mayTake reports whether a gang may have others give way at all.
@@ -96,24 +163,22 @@ func (e *Engine) mayTake(g *model.Gang) bool {
 	return true
 }
 
-// plan looks for victims, and says where the gang would be placed when they are gone, and
-// those that are going anyway. It leaves no trace.
-func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Claim) {
-	w := e.World
+// plan looks for victims, and says where what a gang wants would be placed when they are
+// gone, and those that are going anyway. It leaves no trace.
+func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome, []model.Claim) {
+	w, groups := e.World, what.groups
 	defer w.Rollback(w.Mark())
-	groups := e.groupsOf(e.missing(g))
 	need := e.bill(groups).Sum
 	affords := func() bool { return w.Quota.Fits(g.Queue.ID, need, e.total) }
 	r := victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Now: now, Stays: e.stays,
-		Counts: len(groups) == 1 && groups[0].kind == "" && !e.mixed(g), Ceiling: !affords(),
+		Gang: g, Need: need, Rules: what.rules, Beyond: what.beyond, Now: now, Stays: e.stays,
+		Counts: len(groups) == 1 && groups[0].kind == "" && (what.beyond || !e.mixed(g)), Ceiling: !affords(),
 		Enough: func() bool {
 			return affords() && !slices.ContainsFunc(groups, func(gr group) bool { return e.view(gr.class).room < int64(len(gr.tasks)) })
 		},
 		Places: func() bool {
 			defer w.Rollback(w.Mark())
-			_, ok := e.placeMinimum(g)
-			return ok
+			return what.place()
 		},
 	}
 	for _, gr := range groups {
@@ -125,7 +190,7 @@ func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Cl
 		return out, nil
 	}
 	mark := w.Mark()
-	if _, ok := e.placeMinimum(g); !ok {
+	if !what.place() {
 		return out, nil
 	}
 	type room struct {
@@ -198,10 +263,10 @@ func (h *hold) idle(now time.Time) map[int]float64 {
 }
 
 // coming reports whether the room that is being made for a gang will do for what it
-// lacks, as far as that can be said now. What is set aside for it was given back.
-func (e *Engine) coming(en *entry, claims []model.Claim, groups []group, now time.Time) bool {
+// claimed, as far as that can be said now. What is set aside for it was given back.
+func (e *Engine) coming(en *entry, claims []model.Claim, now time.Time) bool {
 	h := en.hold
-	if h == nil || h.look(e.World, now) == 0 || !now.Before(h.until) || !stands(claims, groups) {
+	if h == nil || h.look(e.World, now) == 0 || !now.Before(h.until) || len(claims) == 0 {
 		return false
 	}
 	room := map[*model.Node]resource.Vector{}
@@ -238,6 +303,7 @@ type lack struct {
 	priority int32
 	class    model.ClassID
 	need     int
+	beyond   bool // what it lacks is more than its minimum
 }
 
 // lackOf is what a gang lacks whose missing tasks are alike.
@@ -249,12 +315,11 @@ func lackOf(g *model.Gang, no refusal) lack {
 	return lack{queue: g.Queue, priority: g.Priority, class: gr.class.ID, need: len(gr.tasks)}
 }
 
-// futile reports whether victims were looked for in vain for a gang like this one in
-// this cycle, as things still are.
-func (c *Cycle) futile(g *model.Gang, no refusal) bool {
-	p := lackOf(g, no)
-	epoch, tried := c.noPlans[p]
-	return p.queue != nil && tried && epoch == c.World.Epoch
+// futile reports whether victims were looked for in vain for a gang that lacks the same
+// in this cycle, as things still are.
+func (c *Cycle) futile(l lack) bool {
+	epoch, tried := c.noPlans[l]
+	return l.queue != nil && tried && epoch == c.World.Epoch
 }
 
 // redeem ends the hold of a gang that is placed, and accounts for what lay idle meanwhile.
@@ -271,42 +336,6 @@ func (c *Cycle) redeem(en *entry) {
 		c.report.Idle[c.World.Resources.Name(d)] += seconds
 	}
 	en.hold = nil
-}
-
-// release has a gang go whole that lost a part of its minimum and could not be made whole
-// again in the time it is given. Until then it notes when that will be.
-func (c *Cycle) release(en *entry) bool {
-	g := en.gang
-	if !g.Broken() {
-		en.broken = time.Time{}
-		return false
-	}
-	if en.broken.IsZero() {
-		en.broken = c.Now
-	}
-	within, ok := c.engine.tiers.RepairWithin(g)
-	if !ok {
-		return false
-	}
-	if until := en.broken.Add(within); c.Now.Before(until) {
-		c.engine.alarm(en, until)
-		return false
-	}
-	en.broken = time.Time{}
-	why := reason.Reason{Code: reason.Unrepaired, Need: int64(g.Min), Have: int64(g.Counts.Held()), Value: within.String()}
-	for _, t := range g.Tasks {
-		if t.Placed() {
-			c.report.Evicted++
-			c.evict(t, g.Key, why)
-		}
-	}
-	return true
-}
-
-// evict asks for a task to be told to go, for a gang if one needs its room.
-func (c *Cycle) evict(t *model.Task, by string, why reason.Reason) {
-	c.emit(Evict{UID: t.UID, Name: t.Name, Gang: t.Gang.Key, For: by, Why: why})
-	c.World.Leave(t)
 }
 
 // alarm has a gang tried at an instant, unless it is before that.

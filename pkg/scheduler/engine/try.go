@@ -8,6 +8,7 @@ import (
 	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // refusal is why a gang was not placed, and what is worth remembering of the attempt.
@@ -269,6 +270,30 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 		no.why.Code, no.why.Barred = reason.NotEnoughNodes, 0
 	}
 	return no, false
+}
+
+// want is tasks of a gang that are to be placed together.
+type want struct {
+	groups []group
+	rules  []framework.Rule // by which others may give way
+	beyond bool             // they are more than the gang's minimum
+	place  func() bool      // places them; what it leaves on false is to be rolled back
+}
+
+// minimum is what a gang lacks to be whole.
+func (e *Engine) minimum(g *model.Gang) want {
+	return want{groups: e.groupsOf(e.missing(g)), rules: e.rules, place: func() bool {
+		_, ok := e.placeMinimum(g)
+		return ok
+	}}
+}
+
+// beyond is tasks of a gang that it can do without.
+func (e *Engine) beyond(g *model.Gang, groups []group) want {
+	return want{groups: groups, rules: []framework.Rule{framework.Reclaiming}, beyond: true, place: func() bool {
+		_, ok := e.placeGroups(g, groups)
+		return ok
+	}}
 }
 
 // enough reports whether a gang has the tasks that it needs, behind gates or not;

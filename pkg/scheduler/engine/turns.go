@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
@@ -221,6 +222,42 @@ func (c *Cycle) Overtake(visit func(*model.Gang) Turn) {
 			turn = visit(en.gang)
 		}
 	}
+}
+
+// release has a gang go whole that lost a part of its minimum and could not be made whole
+// again in the time it is given. Until then it notes when that will be.
+func (c *Cycle) release(en *entry) bool {
+	g := en.gang
+	if !g.Broken() {
+		en.broken = time.Time{}
+		return false
+	}
+	if en.broken.IsZero() {
+		en.broken = c.Now
+	}
+	within, ok := c.engine.tiers.RepairWithin(g)
+	if !ok {
+		return false
+	}
+	if until := en.broken.Add(within); c.Now.Before(until) {
+		c.engine.alarm(en, until)
+		return false
+	}
+	en.broken = time.Time{}
+	why := reason.Reason{Code: reason.Unrepaired, Need: int64(g.Min), Have: int64(g.Counts.Held()), Value: within.String()}
+	for _, t := range g.Tasks {
+		if t.Placed() {
+			c.report.Evicted++
+			c.evict(t, g.Key, why)
+		}
+	}
+	return true
+}
+
+// evict asks for a task to be told to go, for a gang if one needs its room.
+func (c *Cycle) evict(t *model.Task, by string, why reason.Reason) {
+	c.emit(Evict{UID: t.UID, Name: t.Name, Gang: t.Gang.Key, For: by, Why: why})
+	c.World.Leave(t)
 }
 
 // mostDismissed is how many tasks are told to go in one cycle though nobody needs their

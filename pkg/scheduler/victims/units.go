@@ -96,13 +96,16 @@ func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 	slices.SortStableFunc(tasks, firstToGo)
 	keep, _ := g.MustStay()
 	broken := !g.Whole()
+	if broken && c.Beyond {
+		return
+	}
 	apart := broken || g.Counts.Held() > g.Min
 	if apart {
 		for _, some := range slices.Backward(parts(g, tasks)) { // the order is turned round later
 			c.add(&unit{rule: rule, gang: g, tasks: some, keep: keep, broken: broken})
 		}
 	}
-	if all && keep == 0 && !broken && together(g) && len(tasks) > 0 {
+	if all && keep == 0 && !broken && !c.Beyond && together(g) && len(tasks) > 0 {
 		c.add(&unit{rule: rule, gang: g, tasks: tasks, whole: true, again: apart})
 	}
 }

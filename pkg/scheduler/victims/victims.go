@@ -24,7 +24,10 @@ type Request struct {
 	Need    resource.Vector // what it would be charged
 	Classes []Class         // of its tasks that have no place, those that lack most room first
 	Rules   []framework.Rule
-	Now     time.Time
+	// Beyond says that the gang can do without it: no gang is broken for that, and none
+	// that is broken gives anything.
+	Beyond bool
+	Now    time.Time
 	// Stays says that a task can't be made to go now.
 	Stays func(*model.Task) bool
 	// Enough counts: false when it can't be placed in the world as it stands.
