@@ -34,6 +34,7 @@ const (
 	Fault            Code = "Fault"              // something broke while it was tried
 	MakingRoom       Code = "MakingRoom"         // others were told to go, to make room for it
 	Preempted        Code = "Preempted"          // it has to go for a gang of its queue that comes before it
+	Swapped          Code = "Swapped"            // it has to go for a task of its own gang that comes before it
 	Reclaimed        Code = "Reclaimed"          // it has to go for a gang of another queue that deserves the room
 	Unrepaired       Code = "Unrepaired"         // it has to go because its gang lost a part of its minimum for too long
 	DeadlineTooSoon  Code = "DeadlineTooSoon"    // what remains to be done takes longer than there is time

@@ -175,6 +175,10 @@ func TestThoseWhoLeaveTheirNodesAreToldWhy(t *testing.T) {
 			reason.Reason{Code: reason.Shuffled, Kind: "Node", Object: "n1", Value: "revocable zone night is open 20:00-06:00"},
 			"it has to leave node n1: revocable zone night is open 20:00-06:00",
 		},
+		"for another of its gang": {
+			reason.Reason{Code: reason.Swapped, Kind: "Pod", Object: "ml/head", Need: 9, Have: 3},
+			"its room is needed for pod ml/head of its own gang, whose priority is 9, its own 3",
+		},
 		"one of its gang": {
 			reason.Reason{Code: reason.Shuffled, Kind: "PodGroup", Object: "n1", Value: "revocable zone night is open 20:00-06:00"},
 			"its gang goes as a whole, since a pod of it has to leave node n1: revocable zone night is open 20:00-06:00",

@@ -42,7 +42,7 @@ func (r Reason) first() string {
 		return fmt.Sprintf("the scheduler extender at %s says no: %s", r.Object, r.Value)
 	case DeadlineTooSoon, DeadlineMissed:
 		return r.deadline()
-	case MakingRoom, Preempted, Reclaimed, Unrepaired, Shuffled:
+	case MakingRoom, Preempted, Swapped, Reclaimed, Unrepaired, Shuffled:
 		return r.giving()
 	default:
 		return r.arithmetic()
@@ -71,6 +71,8 @@ func (r Reason) giving() string {
 			return fmt.Sprintf("its gang goes as a whole, since a pod of it has to leave node %s: %s", r.Object, r.Value)
 		}
 		return fmt.Sprintf("it has to leave node %s: %s", r.Object, r.Value)
+	case Swapped:
+		return fmt.Sprintf("its room is needed for pod %s of its own gang, whose priority is %d, its own %d", r.Object, r.Need, r.Have)
 	case Preempted:
 		return fmt.Sprintf("its room is needed for PodGroup %s of its queue %q, whose priority is %d, its own %d", r.Object, r.Value, r.Need, r.Have)
 	default:

@@ -28,12 +28,12 @@ type Admits interface{ Admits() }
 // meanwhile where its victims are or where it would go.
 type Takes interface{ Rules() []framework.Rule }
 
-// Taking makes the action of that name that lets gangs take by one rule.
-func Taking(name string, rule framework.Rule) Action { return taking{name, rule} }
+// Taking makes the action of that name that lets gangs take by rules.
+func Taking(name string, rules ...framework.Rule) Action { return taking{name, rules} }
 
 type taking struct {
-	name string
-	rule framework.Rule
+	name  string
+	rules []framework.Rule
 }
 
 var (
@@ -42,7 +42,7 @@ var (
 )
 
 func (t taking) Name() string            { return t.name }
-func (t taking) Rules() []framework.Rule { return []framework.Rule{t.rule} }
+func (t taking) Rules() []framework.Rule { return t.rules }
 func (taking) Run(*Cycle)                {}
 
 // Dismisses marks an action that has tasks go that plugins want to go.

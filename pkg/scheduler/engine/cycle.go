@@ -181,11 +181,8 @@ func (c *Cycle) placeMore(en *entry, mark model.Mark) Turn {
 	if claims != nil {
 		e.setAside(g, nil)
 		mark = c.World.Mark()
-		left := pieces(claims)
-		yields = func() bool {
-			left--
-			return left < 0 || c.yields()
-		}
+		enough := int64(g.Counts.Placed) + pieces(claims)
+		yields = func() bool { return int64(g.Counts.Placed) >= enough || c.yields() }
 	}
 	no, yielded := e.placeRest(g, yields)
 	placed := c.World.Since(mark)

@@ -262,6 +262,13 @@ func (e *Engine) losePatience(now time.Time) {
 	}
 }
 
+// alarm has a gang tried at an instant, unless it is before that.
+func (e *Engine) alarm(en *entry, at time.Time) {
+	if before, ok := e.alarms[en]; !ok || at.Before(before) || !before.After(e.ran) {
+		e.alarms[en] = at
+	}
+}
+
 // reconsider returns why a gang waits as things are now, nil when it does not, by
 // an attempt that leaves no trace.
 func (e *Engine) reconsider(en *entry) *reason.Reason {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/actions/preempt"
 	"github.com/muster-sh/muster/pkg/scheduler/actions/reclaim"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
@@ -23,6 +24,7 @@ type greedy struct {
 	sizes   map[string]int // of gangs
 	made    map[string]int // pods so far
 	evicted map[string]int // gangs, in how many plans
+	swapped []engine.Evict // for others of their gangs
 }
 
 func newGreedy(t interface{ Fatal(...any) }, plugin string, nodes, size int) *greedy {
@@ -43,19 +45,21 @@ func (g *greedy) add(key, queue string, least, tasks int, priority int32) {
 	g.sizes[key] = tasks
 	g.Apply(engine.GangSet{Gang: model.GangSpec{Key: key, UID: key, Queue: queue, Min: int32(least), Priority: priority, Created: start}})
 	for range tasks {
-		g.pod(key)
+		g.pod(key, 0)
 	}
 }
 
-func (g *greedy) pod(gang string) {
-	g.Apply(task(gang, g.made[gang], 1, ""))
+func (g *greedy) pod(gang string, priority int32) {
+	pod := task(gang, g.made[gang], 1, "")
+	pod.Task.Priority = priority
+	g.Apply(pod)
 	g.made[gang]++
 }
 
 // cycle runs the engine once and does what it says; who has to go comes back.
 func (g *greedy) cycle() (evicted int) {
 	g.now = g.now.Add(time.Second)
-	again := map[string]int{}
+	again := map[string][]int32{} // priorities of those who have to go, by gang
 	for _, d := range g.Run(g.now).Decisions {
 		switch d := d.(type) { //nolint:gochecksumtype // the others tell why
 		case engine.Bind:
@@ -64,7 +68,10 @@ func (g *greedy) cycle() (evicted int) {
 			g.Apply(engine.TaskSet{Task: s})
 		case engine.Evict:
 			evicted++
-			again[d.Gang]++
+			again[d.Gang] = append(again[d.Gang], g.World.TaskOf(d.UID).TaskSpec.Priority)
+			if d.Why.Code == reason.Swapped {
+				g.swapped = append(g.swapped, d)
+			}
 			g.Apply(engine.TaskGone{UID: d.UID})
 		}
 	}
@@ -76,8 +83,8 @@ func (g *greedy) cycle() (evicted int) {
 		}
 	}) {
 		g.evicted[key]++
-		for range again[key] {
-			g.pod(key)
+		for _, priority := range again[key] {
+			g.pod(key, priority)
 		}
 	}
 	return evicted
@@ -145,6 +152,43 @@ func TestElasticGangsOfTwoQueuesShareThem(t *testing.T) {
 	}
 }
 
+// TestTasksOfHighPriorityTakeThePlacesThatTheirGangCanSpare has them come to a gang that
+// runs with more than its minimum on a full cluster.
+func TestTasksOfHighPriorityTakeThePlacesThatTheirGangCanSpare(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		least, tasks := rapid.IntRange(0, 6).Draw(t, "min"), rapid.IntRange(6, 8).Draw(t, "tasks")
+		g := newGreedy(t, "capacity", 1, tasks)
+		g.add("a", "default", least, tasks, 0)
+		g.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "default", Reclaimable: true}})
+		for range 3 {
+			g.cycle()
+		}
+		come := rapid.IntRange(0, 9).Draw(t, "come")
+		for range come {
+			g.pod("a", 5)
+		}
+		for range 50 {
+			g.cycle()
+			if held := g.World.GangOf("a").Counts.Confirmed(); held < int32(least) {
+				t.Fatalf("%d of its minimum of %d are left", held, least)
+			}
+		}
+		high := 0
+		for _, task := range g.World.GangOf("a").Tasks {
+			if task.Placed() && task.TaskSpec.Priority == 5 {
+				high++
+			}
+		}
+		want := min(come, tasks)
+		if tasks == least {
+			want = 0 // it can spare nobody, not even for a moment
+		}
+		if high != want || len(g.swapped) != high {
+			t.Fatalf("%d of %d have a place, in place of %d others", high, come, len(g.swapped))
+		}
+	})
+}
+
 func TestNobodyHasToGoTwiceWhileNothingChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plugin := rapid.SampledFrom([]string{"capacity", "proportion"}).Draw(t, "plugin")
@@ -163,6 +207,9 @@ func TestNobodyHasToGoTwiceWhileNothingChanges(t *testing.T) {
 				rapid.IntRange(1, tasks).Draw(t, "min"), tasks, rapid.Int32Range(0, 2).Draw(t, "priority"))
 			for range rapid.IntRange(0, 3).Draw(t, "cycles") {
 				g.cycle()
+			}
+			for range rapid.IntRange(0, 2).Draw(t, "more") {
+				g.pod(fmt.Sprint("g", rapid.IntRange(0, i).Draw(t, "of")), rapid.Int32Range(0, 2).Draw(t, "task's priority"))
 			}
 		}
 		for range 100 {

@@ -10,14 +10,14 @@ import (
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
-	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
 // hold is room that is being made for a gang: who goes, and until when that is waited for.
 type hold struct {
-	leaving []leaver
-	until   time.Time
+	leaving  []leaver
+	expected map[*model.Task]bool // those that leave
+	until    time.Time
 }
 
 // leaver is a task that goes, what it was charged, and when it was seen to be gone.
@@ -56,10 +56,10 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 func (c *Cycle) takeMore(en *entry, no refusal) bool {
 	e, g := c.engine, en.gang
 	units := e.units(g)
-	if len(units) == 0 || !slices.Contains(e.rules, framework.Reclaiming) {
+	if len(units) == 0 || len(e.milder()) == 0 {
 		return false
 	}
-	l := lack{queue: g.Queue, class: units[0].groups[0].class.ID, beyond: true}
+	l := lack{queue: g.Queue, gang: g, class: units[0].groups[0].class.ID, beyond: true}
 	if !c.mayPlan(en, no, l) {
 		return false
 	}
@@ -129,11 +129,9 @@ func (c *Cycle) inVain(en *entry, out victims.Outcome, l lack) {
 func (c *Cycle) makeRoom(en *entry, out victims.Outcome, claims []model.Claim) {
 	e, g := c.engine, en.gang
 	en.plans = pace{}
-	told := map[*model.Task]bool{}
 	for _, v := range out.Victims {
 		why := v.Why(c.World, e.tiers, g)
 		for _, t := range v.Tasks {
-			told[t] = true
 			en.hold.expect(t, c.Now)
 			c.evict(t, g.Key, why)
 		}
@@ -141,8 +139,7 @@ func (c *Cycle) makeRoom(en *entry, out victims.Outcome, claims []model.Claim) {
 	}
 	for _, claim := range claims { // those that go anyway are waited for as well
 		for _, t := range claim.Node.Tasks {
-			if t.Bucket == model.Releasing && !told[t] {
-				told[t] = true
+			if t.Bucket == model.Releasing {
 				en.hold.expect(t, c.Now)
 			}
 		}
@@ -171,7 +168,7 @@ func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome,
 	need := e.bill(groups).Sum
 	affords := func() bool { return w.Quota.Fits(g.Queue.ID, need, e.total) }
 	r := victims.Request{
-		Gang: g, Need: need, Rules: what.rules, Beyond: what.beyond, Now: now, Stays: e.stays,
+		Gang: g, Need: need, Rules: what.rules, Beyond: what.beyond, In: least(groups), Now: now, Stays: e.stays,
 		Counts: len(groups) == 1 && groups[0].kind == "" && (what.beyond || !e.mixed(g)), Ceiling: !affords(),
 		Enough: func() bool {
 			return affords() && !slices.ContainsFunc(groups, func(gr group) bool { return e.view(gr.class).room < int64(len(gr.tasks)) })
@@ -222,8 +219,15 @@ func (e *Engine) couldTake(g *model.Gang, need resource.Vector, enough func() bo
 	})
 }
 
-// expect adds a task to those that are waited for.
+// expect adds a task to those that are waited for, once.
 func (h *hold) expect(t *model.Task, now time.Time) {
+	if h.expected[t] {
+		return
+	}
+	if h.expected == nil {
+		h.expected = map[*model.Task]bool{}
+	}
+	h.expected[t] = true
 	grace := 30 * time.Second
 	if t.Pod != nil && t.Pod.Spec.TerminationGracePeriodSeconds != nil {
 		grace = time.Duration(*t.Pod.Spec.TerminationGracePeriodSeconds) * time.Second
@@ -303,7 +307,8 @@ type lack struct {
 	priority int32
 	class    model.ClassID
 	need     int
-	beyond   bool // what it lacks is more than its minimum
+	gang     *model.Gang // it alone: it has tasks that others of it may take the place of
+	beyond   bool        // what it lacks is more than its minimum
 }
 
 // lackOf is what a gang lacks whose missing tasks are alike.
@@ -312,7 +317,11 @@ func lackOf(g *model.Gang, no refusal) lack {
 		return lack{}
 	}
 	gr := no.groups[0]
-	return lack{queue: g.Queue, priority: g.Priority, class: gr.class.ID, need: len(gr.tasks)}
+	l := lack{queue: g.Queue, priority: g.Priority, class: gr.class.ID, need: len(gr.tasks)}
+	if g.Counts.Placed > 0 {
+		l.gang = g
+	}
+	return l
 }
 
 // futile reports whether victims were looked for in vain for a gang that lacks the same
@@ -336,11 +345,4 @@ func (c *Cycle) redeem(en *entry) {
 		c.report.Idle[c.World.Resources.Name(d)] += seconds
 	}
 	en.hold = nil
-}
-
-// alarm has a gang tried at an instant, unless it is before that.
-func (e *Engine) alarm(en *entry, at time.Time) {
-	if before, ok := e.alarms[en]; !ok || at.Before(before) || !before.After(e.ran) {
-		e.alarms[en] = at
-	}
 }

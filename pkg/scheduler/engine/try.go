@@ -280,6 +280,18 @@ type want struct {
 	place  func() bool      // places them; what it leaves on false is to be rolled back
 }
 
+// least is the task of least priority of groups; of those that are equal, the first.
+func least(groups []group) (last *model.Task) {
+	for _, gr := range groups {
+		for _, t := range gr.tasks {
+			if last == nil || t.TaskSpec.Priority < last.TaskSpec.Priority {
+				last = t
+			}
+		}
+	}
+	return last
+}
+
 // minimum is what a gang lacks to be whole.
 func (e *Engine) minimum(g *model.Gang) want {
 	return want{groups: e.groupsOf(e.missing(g)), rules: e.rules, place: func() bool {
@@ -288,9 +300,14 @@ func (e *Engine) minimum(g *model.Gang) want {
 	}}
 }
 
+// milder are the rules by which a gang may take what it can do without: it preempts nobody for that.
+func (e *Engine) milder() []framework.Rule {
+	return slices.DeleteFunc(slices.Clone(e.rules), func(r framework.Rule) bool { return r == framework.Preempting })
+}
+
 // beyond is tasks of a gang that it can do without.
 func (e *Engine) beyond(g *model.Gang, groups []group) want {
-	return want{groups: groups, rules: []framework.Rule{framework.Reclaiming}, beyond: true, place: func() bool {
+	return want{groups: groups, rules: e.milder(), beyond: true, place: func() bool {
 		_, ok := e.placeGroups(g, groups)
 		return ok
 	}}

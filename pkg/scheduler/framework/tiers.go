@@ -56,7 +56,7 @@ type Tiers struct {
 	repairs     []Repairs
 	turning     []Turns
 	dismissals  []Dismisses
-	takings     [2][][]func(Taking) Vote // by rule and tier
+	takings     [rules][][]func(Taking) Vote // by rule and tier
 	nodeWakes   model.Change
 }
 

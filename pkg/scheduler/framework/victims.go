@@ -31,6 +31,8 @@ type Rule uint8
 const (
 	Preempting Rule = iota // within a queue: by priority, or by who has more
 	Reclaiming             // across queues: what one borrowed and another deserves
+	Swapping               // within a gang: by the priority of its tasks
+	rules                  // how many there are
 )
 
 // Taking is a proposal: tasks of one gang give way to another. It is voted on as the
@@ -40,6 +42,9 @@ type Taking struct {
 	Need  resource.Vector // what By would be charged
 	From  *model.Gang
 	Takes resource.Vector // what From would no longer be charged
+	// In is the least of the tasks that are to be placed and Out one that would give way, when
+	// both are of one gang: By and From; else nil.
+	In, Out *model.Task
 	// Spare is what a queue and those below it use beyond the minimums of their gangs, when
 	// this would break one: they would give that before. Nil: this breaks none.
 	Spare func(quota.ID) resource.Vector
@@ -55,6 +60,12 @@ type VotesOnPreempting interface {
 // VotesOnReclaiming votes on takings across queues.
 type VotesOnReclaiming interface {
 	VoteOnReclaiming(t Taking) Vote
+}
+
+// VotesOnSwapping votes on whether a task may take the place of another of its gang, which
+// has that beyond its minimum.
+type VotesOnSwapping interface {
+	VoteOnSwapping(in, out *model.Task) Vote
 }
 
 // RanksVictims is for plugins that know who loses most by giving way: of gangs of one
@@ -141,13 +152,16 @@ func (t *Tiers) RepairWithin(g *model.Gang) (least time.Duration, ok bool) {
 
 // canvass gathers who votes on takings, protects and repairs in one tier.
 func (t *Tiers) canvass(tier []Enabled) {
-	var votes [2][]func(Taking) Vote
+	var votes [rules][]func(Taking) Vote
 	for _, p := range tier {
 		t.protectors = add(t.protectors, p, 0)
 		t.repairs = add(t.repairs, p, 0)
 		t.victimRanks = add(t.victimRanks, p, 0)
 		if v, ok := p.Plugin.(VotesOnPreempting); ok && p.Off&Preempt == 0 {
 			votes[Preempting] = append(votes[Preempting], v.VoteOnPreempting)
+		}
+		if v, ok := p.Plugin.(VotesOnSwapping); ok && p.Off&Preempt == 0 {
+			votes[Swapping] = append(votes[Swapping], func(t Taking) Vote { return v.VoteOnSwapping(t.In, t.Out) })
 		}
 		if v, ok := p.Plugin.(VotesOnReclaiming); ok && p.Off&Reclaim == 0 {
 			votes[Reclaiming] = append(votes[Reclaiming], v.VoteOnReclaiming)

@@ -44,7 +44,7 @@ func (c *choice) beyond(units []*unit) resource.Vector {
 		for _, t := range u.tasks {
 			c.world.Evict(t)
 		}
-		if !suffices(u.gang, u.keep, u.broken) {
+		if !u.leavesEnough() {
 			c.world.Rollback(mark)
 			continue
 		}

@@ -37,6 +37,10 @@ type unit struct {
 // gather finds all units that the rules speak of.
 func (c *choice) gather() {
 	for _, rule := range c.Rules {
+		if rule == framework.Swapping {
+			c.divideOwn()
+			continue
+		}
 		for g := range c.world.Gangs() {
 			if g.Known && g.Queue != nil && g.Counts.Placed > 0 && g != c.Gang && c.concerns(rule, g) && c.thinkable(rule, g) {
 				c.divide(rule, g)
@@ -108,6 +112,40 @@ func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 	if all && keep == 0 && !broken && !c.Beyond && together(g) && len(tasks) > 0 {
 		c.add(&unit{rule: rule, gang: g, tasks: tasks, whole: true, again: apart})
 	}
+}
+
+// divideOwn makes a unit of each task of the gang itself that may go for others of it: it
+// keeps its minimum, or has it again with those that come. A gang with sub-groups has no
+// such tasks, since what is of use without them is not known.
+func (c *choice) divideOwn() {
+	g := c.Gang
+	if len(g.SubGroups) > 0 || forbids(g.Annotations) {
+		return
+	}
+	least := g.Min
+	if !g.Whole() {
+		for _, class := range c.Classes {
+			least -= int32(class.N)
+		}
+	}
+	tasks := slices.DeleteFunc(slices.Clone(g.Tasks), func(t *model.Task) bool { return !t.Placed() || c.protects(t) })
+	slices.SortStableFunc(tasks, firstToGo)
+	keep, _ := g.MustStay()
+	for i := range slices.Backward(tasks) {
+		c.add(&unit{rule: framework.Swapping, gang: g, tasks: tasks[i : i+1], keep: max(keep, least)})
+	}
+}
+
+// leavesEnough reports whether a gang can do without the tasks of a unit, which have left. One
+// that swaps keeps the minimum of the role that gives; what it has left is confirmed, as
+// what is on its way may come to nothing.
+func (u *unit) leavesEnough() bool {
+	if u.rule != framework.Swapping {
+		return suffices(u.gang, u.keep, u.broken)
+	}
+	role := u.tasks[0].Role
+	return u.gang.Counts.Confirmed() >= u.keep &&
+		!slices.ContainsFunc(u.gang.Roles, func(r model.Role) bool { return r.Name == role && r.Confirmed() < r.Min })
 }
 
 // together reports whether a gang has a minimum at all.

@@ -28,6 +28,8 @@ type Request struct {
 	// that is broken gives anything.
 	Beyond bool
 	Now    time.Time
+	// In is the task of least priority of those that are to be placed.
+	In *model.Task
 	// Stays says that a task can't be made to go now.
 	Stays func(*model.Task) bool
 	// Enough counts: false when it can't be placed in the world as it stands.
@@ -51,7 +53,8 @@ type Victim struct {
 	Rule  framework.Rule
 	Gang  *model.Gang
 	Tasks []*model.Task
-	Whole bool // it gives all it has
+	Whole bool        // it gives all it has
+	In    *model.Task // for which it gives, when that is a task of its own; else nil
 }
 
 // Why says why the tasks of a victim have to go.
@@ -59,6 +62,9 @@ func (v Victim) Why(w *model.World, tiers *framework.Tiers, by *model.Gang) reas
 	why := reason.Reason{Code: reason.Preempted, Kind: "PodGroup", Object: by.Key, Value: by.Queue.Name, Need: int64(by.Priority), Have: int64(v.Gang.Priority)}
 	if v.Rule == framework.Preempting {
 		return why
+	}
+	if v.Rule == framework.Swapping {
+		return reason.Reason{Code: reason.Swapped, Kind: "Pod", Object: v.In.Name, Need: int64(v.In.TaskSpec.Priority), Have: int64(v.Tasks[0].TaskSpec.Priority)}
 	}
 	why.Code, why.Role = reason.Reclaimed, v.Gang.Queue.Name
 	used, part := w.Quota.Used(v.Gang.Queue.ID), tiers.Deserved(v.Gang.Queue)
@@ -203,7 +209,7 @@ func (c *choice) take(u *unit) bool {
 			u.gone = append(u.gone, t)
 		}
 	}
-	if !u.whole && !suffices(u.gang, u.keep, u.broken) {
+	if !u.whole && !u.leavesEnough() {
 		for _, t := range u.gone {
 			c.world.Return(t)
 		}
@@ -238,6 +244,9 @@ func (c *choice) lawful(u *unit) bool {
 		if t.Bucket != model.Evicted {
 			takes.Add(t.Class.Req, 1)
 		}
+	}
+	if u.rule == framework.Swapping {
+		return c.tiers.MayTake(u.rule, framework.Taking{By: c.Gang, From: u.gang, In: c.In, Out: u.tasks[0]})
 	}
 	taking := framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: takes, Given: c.given.of}
 	if u.whole {
@@ -281,6 +290,9 @@ func (c *choice) victims() []Victim {
 			i = len(list)
 			at[u.gang] = i
 			list = append(list, Victim{Rule: u.rule, Gang: u.gang})
+			if u.rule == framework.Swapping {
+				list[i].In = c.In
+			}
 		}
 		list[i].Tasks = append(list[i].Tasks, u.gone...)
 		list[i].Whole = list[i].Whole || u.whole

@@ -1,5 +1,5 @@
-// Package gangpreempt is preempt under another name: victims are always chosen for a
-// whole gang, and never leave half a gang behind.
+// Package gangpreempt is preempt but for what that does within a gang: victims are always
+// chosen for a whole gang, and never leave half a gang behind.
 package gangpreempt
 
 import (

@@ -19,6 +19,7 @@ var (
 	_ framework.OrdersTasks = plugin{}
 
 	_ framework.VotesOnPreempting = plugin{}
+	_ framework.VotesOnSwapping   = plugin{}
 )
 
 // New makes the plugin. It has no arguments.
@@ -34,6 +35,14 @@ func (plugin) CompareGangs(a, b *model.Gang) int { return cmp.Compare(b.Priority
 // higher. Of equals it has no opinion.
 func (plugin) VoteOnPreempting(t framework.Taking) framework.Vote {
 	return framework.Vote(cmp.Compare(t.By.Priority, t.From.Priority))
+}
+
+// VoteOnSwapping lets a task take the place of one of lower priority.
+func (plugin) VoteOnSwapping(in, out *model.Task) framework.Vote {
+	if in.TaskSpec.Priority > out.TaskSpec.Priority {
+		return framework.Permit
+	}
+	return framework.Refuse
 }
 
 func (plugin) CompareTasks(a, b *model.Task) int {
