@@ -49,7 +49,7 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //
 //	node NAME [cpu= memory= gpu= RESOURCE/NAME=] [labels=k:v,…] [taint=key:Effect] [cordoned]
 //	plugin NAME [ARGUMENT=VALUE] [first]    adds a plugin in a tier of its own, the last or the first; before anything else
-//	action NAME                             adds an action; before anything else
+//	action NAME [ARGUMENT=VALUE]            adds an action; before anything else
 //	queue NAME [RESOURCE=…] [guarantee.RESOURCE=…] [deserved.RESOURCE=…] [weight=N] [priority=N] [parent=NAME] [strict] [closed] [kept]   kept: nobody reclaims from it
 //	gang NAME [min=N] [tasks=N RESOURCE=… claims=NAME,… template=NAME] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [note=key:value,…] [select=k:v,…] [phase=P]
 //	tasks GANG ROLE N [RESOURCE=…] [claims=NAME,…] [template=NAME] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [queue-gated] [node=NAME]
@@ -152,12 +152,13 @@ func (s *Sim) configure(w words, fresh bool) error {
 		if !ok {
 			return fmt.Errorf("action %q is unknown", w.at(1))
 		}
-		s.config.Actions = append(slices.Clone(s.config.Actions), made())
-	} else {
-		args := framework.Args{}
-		for _, key := range w.order {
-			args[key] = w.named[key]
+		action, err := told(made(), w.args())
+		if err != nil {
+			return err
 		}
+		s.config.Actions = append(slices.Clone(s.config.Actions), action)
+	} else {
+		args := w.args()
 		at := len(s.config.Tiers)
 		if w.has("first") {
 			at = 0
@@ -170,6 +171,15 @@ func (s *Sim) configure(w words, fresh bool) error {
 	var err error
 	s.engine, err = engine.New(s.config, s.registry)
 	return err
+}
+
+// told hands an action its arguments.
+func told(a engine.Action, args framework.Args) (engine.Action, error) {
+	r := args.Read()
+	if reads, ok := a.(engine.Reads); ok {
+		a = reads.Read(r, framework.Env{})
+	}
+	return a, r.Err()
 }
 
 // without takes a plugin out of tiers.
@@ -307,23 +317,6 @@ func (s *Sim) set(t model.TaskSpec) {
 	}
 	s.tasks[t.UID] = t
 	s.engine.Apply(engine.TaskSet{Task: t})
-}
-
-func shapeOf(w words) (model.Shape, error) {
-	amounts, err := w.resources()
-	if err != nil {
-		return model.Shape{}, err
-	}
-	selector, err := w.pairs("select")
-	if err != nil {
-		return model.Shape{}, err
-	}
-	shape := model.Shape{Requests: amounts, NodeSelector: selector}
-	if key := w.named["tolerate"]; key != "" {
-		shape.Tolerations = []corev1.Toleration{{Key: key, Operator: corev1.TolerationOpExists}}
-	}
-	shape.Key = fmt.Sprint(amounts, selector, shape.Tolerations)
-	return shape, nil
 }
 
 // explain prints why a gang waits.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // words are the parts of one command: what stands alone, and what stands as key=value.
@@ -145,4 +146,31 @@ func (w words) parts() ([]model.SubGroup, error) {
 	}
 	s.Name, s.By = label, []string{label}
 	return []model.SubGroup{s}, nil
+}
+
+// shapeOf reads what decides where a task may run.
+func shapeOf(w words) (model.Shape, error) {
+	amounts, err := w.resources()
+	if err != nil {
+		return model.Shape{}, err
+	}
+	selector, err := w.pairs("select")
+	if err != nil {
+		return model.Shape{}, err
+	}
+	shape := model.Shape{Requests: amounts, NodeSelector: selector}
+	if key := w.named["tolerate"]; key != "" {
+		shape.Tolerations = []corev1.Toleration{{Key: key, Operator: corev1.TolerationOpExists}}
+	}
+	shape.Key = fmt.Sprint(amounts, selector, shape.Tolerations)
+	return shape, nil
+}
+
+// args are the words with a name, as arguments.
+func (w words) args() framework.Args {
+	args := framework.Args{}
+	for _, key := range w.order {
+		args[key] = w.named[key]
+	}
+	return args
 }

@@ -25,6 +25,13 @@ func Format(config engine.Config) (string, error) {
 		tiers[i] = map[string]any{"plugins": plugins}
 	}
 	top := map[string]any{keyActions: actionsOf(config), keyTiers: tiers}
+	var given []map[string]any
+	for _, name := range slices.Sorted(maps.Keys(config.Given)) {
+		given = append(given, map[string]any{"name": name, "arguments": map[string]any(config.Given[name])})
+	}
+	if given != nil {
+		top[keyConfigurations] = given
+	}
 	if config.NodesToScorePercent != 0 {
 		top[keyPercentage] = config.NodesToScorePercent
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-sh/muster/pkg/scheduler/engine"
 )
 
 func TestWhatHasNoEffectIsSaid(t *testing.T) {
@@ -43,6 +45,21 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 				`plugin "rescheduling" has no effect here: no action carries it out: configure shuffle`,
 			},
 		},
+		"a node that need not take who goes": {
+			`{actions: 'allocate, shuffle', tiers: [{plugins: [{name: rescheduling, arguments: {strategies: [{name: lowNodeUtilization, params: {nodeFit: false, numberOfNodes: 2}}]}}]}], metrics: {type: prometheus, address: 'http://p:9090'}}`,
+			[]string{`plugin "rescheduling": argument nodeFit has no effect here: nobody goes for whom no idle node has room`},
+		},
+		"how victims are looked for": {
+			`configurations: [{name: preempt, arguments: {enableTopologyAwarePreemption: false, topologyAwarePreemptWorkerNum: 4, minCandidateNodesPercentage: 20, minCandidateNodesAbsolute: 2, maxCandidateNodesAbsolute: 50}}, {name: gangpreempt, arguments: {maxDomains: 4, allowWholeBundle: false}}]`,
+			[]string{
+				`configurations: action "preempt": argument enableTopologyAwarePreemption has no effect here: affinity and topology spread are always asked again once victims are gone`,
+				`configurations: action "preempt": argument topologyAwarePreemptWorkerNum has no effect here: victims are counted, not tried on node after node`,
+				`configurations: action "preempt": argument minCandidateNodesPercentage has no effect here: all nodes are candidates`,
+				`configurations: action "preempt": argument minCandidateNodesAbsolute has no effect here: all nodes are candidates`,
+				`configurations: action "preempt": argument maxCandidateNodesAbsolute has no effect here: all nodes are candidates`,
+				`configurations: action "gangpreempt": argument maxDomains has no effect here: victims are looked for among all nodes, not in one domain after the other`,
+			},
+		},
 		"arguments of actions": {
 			`{configurations: [{name: allocate, arguments: {predicateErrorCacheEnable: false}}], metrics: {type: prometheus, address: 'http://p:9090'}}`,
 			[]string{`configurations: action "allocate": argument predicateErrorCacheEnable has no effect here: ` + remembered, "metrics has no effect here: no plugin looks at what nodes use: configure usage or rescheduling"},
@@ -62,5 +79,34 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestArgumentsOfActionsAreGivenToThem: in whatever order a text says it, and again when
+// it is read from what was written of it.
+func TestArgumentsOfActionsAreGivenToThem(t *testing.T) {
+	const args = "configurations: [{name: gangpreempt, arguments: {allowWholeBundle: 'false'}}]\n"
+	const actions = "actions: 'allocate, preempt, gangpreempt'\n"
+	for _, text := range []string{args + actions, actions + args} {
+		for range 2 {
+			config, err := parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range config.Actions[1:] {
+				if taking, ok := a.(engine.Takes); !ok || taking.Breaks() != (a.Name() == "preempt") {
+					t.Errorf("%s: action %s breaks gangs, or takes nothing: %v", text, a.Name(), a)
+				}
+			}
+			text = show(t, config)
+		}
+	}
+	for _, wrong := range []string{"maxDomains: 0", "allowWholeBundle: perhaps", "wholeBundle: true"} {
+		if _, err := parse("configurations: [{name: gangreclaim, arguments: {" + wrong + "}}]"); err == nil {
+			t.Errorf("%s is accepted", wrong)
+		}
+	}
+	if _, err := parse("configurations: [{name: preempt, arguments: {minCandidateNodesPercentage: 101}}]"); err == nil {
+		t.Error("101 percent of all nodes are accepted")
 	}
 }

@@ -29,7 +29,7 @@ const (
 // The error is [Faults]: everything that is wrong, each with its line.
 func Parse(text []byte, actions map[string]func() engine.Action, registry framework.Registry) (engine.Config, error) {
 	var table resource.Table
-	p := &parser{actions: actions, registry: registry, env: framework.Env{Dim: table.Dim}, config: Default(), seen: map[string]seen{}}
+	p := &parser{actions: actions, registry: registry, env: framework.Env{Dim: table.Dim}, config: Default(), seen: map[string]seen{}, told: map[string]engine.Action{}}
 	root, faults := document(text)
 	switch {
 	case faults != nil:
@@ -57,7 +57,8 @@ type parser struct {
 	registry framework.Registry
 	env      framework.Env
 	config   engine.Config
-	seen     map[string]seen // plugins by name
+	seen     map[string]seen          // plugins by name
+	told     map[string]engine.Action // actions that have their arguments, by name
 	faults   Faults
 }
 
@@ -93,6 +94,11 @@ func (p *parser) top(all []field) {
 			p.readMetrics(f)
 		case f.key == keyPercentage:
 			p.readPercentage(f)
+		}
+	}
+	for i, a := range p.config.Actions {
+		if told, ok := p.told[a.Name()]; ok {
+			p.config.Actions[i] = told
 		}
 	}
 	p.match(all)
@@ -192,8 +198,8 @@ func twin(what string, first field) error {
 
 func (p *parser) actionNames() []string { return slices.Sorted(maps.Keys(p.actions)) }
 
-// readConfigurations reads the arguments of actions. Whether causes are
-// remembered, the only one known, Muster decides for itself.
+// readConfigurations reads the arguments of actions. Whether causes are remembered, which
+// all of them have, Muster decides for itself.
 func (p *parser) readConfigurations(f field) {
 	var before []field
 	for _, item := range p.list(f, "name: an action, and arguments") {
@@ -222,7 +228,28 @@ func (p *parser) readConfigurations(f field) {
 		at := place{where, line, args}
 		env := framework.Env{Idle: func(key, because string) { p.idle(at.lineOf(key), where+": argument "+key, because) }}
 		r.Idle(env, "predicateErrorCacheEnable", "verdicts are remembered in any case, until what they depend on changes")
+		if name, ok := find(item, "name"); ok {
+			p.tell(name.value.Value, arguments(args), r, env)
+		}
 		p.spread(r.Err(), at)
+	}
+}
+
+// tell hands an action its arguments, also when it is not among those that run.
+func (p *parser) tell(name string, args framework.Args, r *framework.Reader, env framework.Env) {
+	build, ok := p.actions[name]
+	if !ok {
+		return
+	}
+	reads, ok := build().(engine.Reads)
+	if !ok {
+		return
+	}
+	if p.told[name] = reads.Read(r, env); len(args) > 0 {
+		if p.config.Given == nil {
+			p.config.Given = map[string]framework.Args{}
+		}
+		p.config.Given[name] = args
 	}
 }
 

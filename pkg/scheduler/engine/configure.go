@@ -26,31 +26,59 @@ type Admits interface{ Admits() }
 // Takes marks an action that lets gangs take the room of others, by rules. It is no pass of
 // its own: others ask for it at each gang's turn, so that nobody behind it is placed
 // meanwhile where its victims are or where it would go.
-type Takes interface{ Rules() []framework.Rule }
+type Takes interface {
+	Rules() []framework.Rule
+	Breaks() bool // whole gangs give way, not only what they have beyond their minimums
+}
 
-// Taking makes the action of that name that lets gangs take by rules.
-func Taking(name string, rules ...framework.Rule) Action { return taking{name, rules} }
+// Reads marks an action that has arguments of its own: Read returns it as they say. What
+// is wrong with them the reader gathers.
+type Reads interface {
+	Read(r *framework.Reader, env framework.Env) Action
+}
 
-type taking struct {
-	name  string
-	rules []framework.Rule
+// Taking is an action that lets gangs take by rules.
+type Taking struct {
+	Called string
+	By     []framework.Rule
+	Spares bool                                                    // no gang is broken
+	Args   func(t *Taking, r *framework.Reader, env framework.Env) // reads what it has; nil: nothing
 }
 
 var (
-	_ Action = taking{}
-	_ Takes  = taking{}
+	_ Action = Taking{}
+	_ Takes  = Taking{}
+	_ Reads  = Taking{}
 )
 
-func (t taking) Name() string            { return t.name }
-func (t taking) Rules() []framework.Rule { return t.rules }
-func (taking) Run(*Cycle)                {}
+// Name implements [Action].
+func (t Taking) Name() string { return t.Called }
+
+// Run implements [Action].
+func (Taking) Run(*Cycle) {}
+
+// Rules implements [Takes].
+func (t Taking) Rules() []framework.Rule { return t.By }
+
+// Breaks implements [Takes].
+func (t Taking) Breaks() bool { return !t.Spares }
+
+// Read implements [Reads].
+func (t Taking) Read(r *framework.Reader, env framework.Env) Action {
+	if t.Args != nil {
+		t.Args(&t, r, env)
+	}
+	return t
+}
 
 // Dismisses marks an action that has tasks go that plugins want to go.
 type Dismisses interface{ Dismisses() }
 
 // Config says how an Engine decides.
 type Config struct {
-	Actions []Action         // run in this order
+	Actions []Action // run in this order
+	// Given are the arguments of those actions that have read some, by their names.
+	Given   map[string]framework.Args
 	Tiers   [][]PluginConfig // the plugins, first tier first
 	Metrics framework.Metrics
 	// NodesToScorePercent is how many nodes are scored at most when a class is first
@@ -96,19 +124,25 @@ func (c *Config) dismisses() bool {
 	})
 }
 
-// rules are those by which gangs may take the room of others, in the order of the actions.
-func (c *Config) rules() []framework.Rule {
-	var rules []framework.Rule
+// rules are those by which gangs may take the room of others, in the order of the actions,
+// and those of them by which no gang is broken.
+func (c *Config) rules() (rules, sparing []framework.Rule) {
+	var breaking []framework.Rule
 	for _, a := range c.Actions {
-		if t, ok := a.(Takes); ok {
-			for _, r := range t.Rules() {
-				if !slices.Contains(rules, r) {
-					rules = append(rules, r)
-				}
+		t, ok := a.(Takes)
+		if !ok {
+			continue
+		}
+		for _, r := range t.Rules() {
+			if !slices.Contains(rules, r) {
+				rules = append(rules, r)
+			}
+			if t.Breaks() {
+				breaking = append(breaking, r)
 			}
 		}
 	}
-	return rules
+	return rules, slices.DeleteFunc(slices.Clone(rules), func(r framework.Rule) bool { return slices.Contains(breaking, r) })
 }
 
 // PluginConfig names a plugin, its arguments and what is not taken from it.
@@ -169,7 +203,8 @@ func (e *Engine) Reconfigure(config Config) error {
 		return err
 	}
 	tiers.OnFault = e.pluginBroke
-	e.config, e.tiers, e.rules = config, tiers, config.rules()
+	e.config, e.tiers = config, tiers
+	e.rules, e.sparing = config.rules()
 	e.faults.whole = nil
 	e.World.ForgetDevices()
 	for _, key := range e.objects.order {

@@ -30,6 +30,7 @@ type Engine struct {
 	objects  objects
 	tiers    *framework.Tiers
 	rules    []framework.Rule // by which gangs may take the room of others
+	sparing  []framework.Rule // those of them by which no gang is broken
 	causes   causes
 	tallies  []tally // by class
 	entries  map[*model.Gang]*entry
@@ -66,7 +67,6 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		config:   config,
 		registry: registry,
 		tiers:    tiers,
-		rules:    config.rules(),
 		causes:   newCauses(),
 		entries:  map[*model.Gang]*entry{},
 		adopted:  map[*model.Task]bool{},
@@ -79,6 +79,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		objects:  objects{known: map[string]runtime.Object{}},
 		faults:   faults{told: map[string]time.Time{}},
 	}
+	e.rules, e.sparing = config.rules()
 	tiers.OnFault = e.pluginBroke
 	return e, nil
 }

@@ -168,7 +168,7 @@ func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome,
 	need := e.bill(groups).Sum
 	affords := func() bool { return w.Quota.Fits(g.Queue.ID, need, e.total) }
 	r := victims.Request{
-		Gang: g, Need: need, Rules: what.rules, Beyond: what.beyond, In: least(groups), Now: now, Stays: e.stays,
+		Gang: g, Need: need, Rules: what.rules, Sparing: e.sparing, Beyond: what.beyond, In: least(groups), Now: now, Stays: e.stays,
 		Counts: len(groups) == 1 && groups[0].kind == "" && (what.beyond || !e.mixed(g)), Ceiling: !affords(),
 		Enough: func() bool {
 			return affords() && !slices.ContainsFunc(groups, func(gr group) bool { return e.view(gr.class).room < int64(len(gr.tasks)) })
@@ -215,7 +215,7 @@ func (e *Engine) stays(t *model.Task) bool { return e.ran.Before(e.unmoved[t].no
 // ahead when others give way.
 func (e *Engine) couldTake(g *model.Gang, need resource.Vector, enough func() bool) bool {
 	return e.mayTake(g) && victims.Fits(e.World, e.tiers, victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Now: e.ran, Enough: enough, Stays: e.stays,
+		Gang: g, Need: need, Rules: e.rules, Sparing: e.sparing, Now: e.ran, Enough: enough, Stays: e.stays,
 	})
 }
 

@@ -85,19 +85,7 @@ func (c *choice) thinkable(rule framework.Rule, g *model.Gang) bool {
 // divide makes the units of a gang: each task by itself, those of a whole sub-group
 // together, and all of it. Which of them it can do without shows when they are taken.
 func (c *choice) divide(rule framework.Rule, g *model.Gang) {
-	var tasks []*model.Task
-	all := true
-	for _, t := range g.Tasks {
-		if !t.Placed() {
-			continue
-		}
-		if c.protects(t) {
-			all = false
-			continue
-		}
-		tasks = append(tasks, t)
-	}
-	slices.SortStableFunc(tasks, firstToGo)
+	tasks, all := c.candidates(g)
 	keep, _ := g.MustStay()
 	broken := !g.Whole()
 	if broken && c.Beyond {
@@ -109,9 +97,27 @@ func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 			c.add(&unit{rule: rule, gang: g, tasks: some, keep: keep, broken: broken})
 		}
 	}
-	if all && keep == 0 && !broken && !c.Beyond && together(g) && len(tasks) > 0 {
+	breaks := !c.Beyond && !slices.Contains(c.Sparing, rule)
+	if breaks && all && keep == 0 && !broken && together(g) && len(tasks) > 0 {
 		c.add(&unit{rule: rule, gang: g, tasks: tasks, whole: true, again: apart})
 	}
+}
+
+// candidates are the tasks of a gang that may be taken, the first to go first; all: it
+// has no others.
+func (c *choice) candidates(g *model.Gang) (tasks []*model.Task, all bool) {
+	all = true
+	for _, t := range g.Tasks {
+		switch {
+		case !t.Placed():
+		case c.protects(t):
+			all = false
+		default:
+			tasks = append(tasks, t)
+		}
+	}
+	slices.SortStableFunc(tasks, firstToGo)
+	return tasks, all
 }
 
 // divideOwn makes a unit of each task of the gang itself that may go for others of it: it
@@ -128,8 +134,7 @@ func (c *choice) divideOwn() {
 			least -= int32(class.N)
 		}
 	}
-	tasks := slices.DeleteFunc(slices.Clone(g.Tasks), func(t *model.Task) bool { return !t.Placed() || c.protects(t) })
-	slices.SortStableFunc(tasks, firstToGo)
+	tasks, _ := c.candidates(g)
 	keep, _ := g.MustStay()
 	for i := range slices.Backward(tasks) {
 		c.add(&unit{rule: framework.Swapping, gang: g, tasks: tasks[i : i+1], keep: max(keep, least)})

@@ -24,6 +24,8 @@ type Request struct {
 	Need    resource.Vector // what it would be charged
 	Classes []Class         // of its tasks that have no place, those that lack most room first
 	Rules   []framework.Rule
+	// Sparing are those of the rules by which no gang is broken.
+	Sparing []framework.Rule
 	// Beyond says that the gang can do without it: no gang is broken for that, and none
 	// that is broken gives anything.
 	Beyond bool

@@ -11,5 +11,25 @@ import (
 // Name is the action's name in a configuration.
 const Name = "preempt"
 
-// New makes the action.
-func New() engine.Action { return engine.Taking(Name, framework.Preempting, framework.Swapping) }
+// New makes the action. Its arguments are known and change nothing: they bound a search
+// node by node, where here the whole need is tried with all plugins, on all nodes.
+func New() engine.Action {
+	return engine.Taking{Called: Name, By: []framework.Rule{framework.Preempting, framework.Swapping}, Args: args}
+}
+
+func args(_ *engine.Taking, r *framework.Reader, env framework.Env) {
+	if !r.Bool("enableTopologyAwarePreemption", true) {
+		r.Idle(env, "enableTopologyAwarePreemption", "affinity and topology spread are always asked again once victims are gone")
+	}
+	r.Int("topologyAwarePreemptWorkerNum", 16, 1)
+	r.Idle(env, "topologyAwarePreemptWorkerNum", "victims are counted, not tried on node after node")
+	const all = "all nodes are candidates"
+	if r.Int("minCandidateNodesPercentage", 10, 0) > 100 {
+		r.Wrong("minCandidateNodesPercentage", "give a whole number from 0 to 100")
+	}
+	r.Int("minCandidateNodesAbsolute", 1, 0)
+	r.Int("maxCandidateNodesAbsolute", 100, 0)
+	for _, key := range []string{"minCandidateNodesPercentage", "minCandidateNodesAbsolute", "maxCandidateNodesAbsolute"} {
+		r.Idle(env, key, all)
+	}
+}

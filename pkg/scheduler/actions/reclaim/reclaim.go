@@ -11,4 +11,6 @@ import (
 const Name = "reclaim"
 
 // New makes the action.
-func New() engine.Action { return engine.Taking(Name, framework.Reclaiming) }
+func New() engine.Action {
+	return engine.Taking{Called: Name, By: []framework.Rule{framework.Reclaiming}}
+}

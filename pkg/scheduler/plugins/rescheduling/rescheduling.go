@@ -42,6 +42,7 @@ type levels [kinds]float64
 type plugin struct {
 	interval  time.Duration
 	on        bool   // the strategy is named
+	few       int    // so many idle nodes are not worth a round
 	low, high levels // idle is below, too busy is above
 	below     int64  // only tasks of less priority go
 	dims      [kinds]int
@@ -60,8 +61,9 @@ var (
 // New makes the plugin. Arguments: interval (5m), the least time between two rounds;
 // strategies, a list of blocks with name, lowNodeUtilization, and params: thresholds and
 // targetThresholds, blocks of cpu, memory and pods in percent, all 100 unless given, and
-// thresholdPriority: only tasks of less priority go. metricsPeriod and nodeFit are known
-// and change nothing: usage is averaged over ten minutes, and nobody goes for whom no idle node has room.
+// thresholdPriority: only tasks of less priority go; numberOfNodes (0): no more idle nodes
+// are not worth a round. metricsPeriod and nodeFit are known and change nothing: usage is
+// averaged over ten minutes, and nobody goes for whom no idle node has room.
 func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 	r := args.Read()
 	p := &plugin{
@@ -87,14 +89,14 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 				r.Wrong("strategies", remedy+", once")
 				continue
 			}
-			r.Inside("strategies", p.strategy(framework.Args(block)))
+			r.Inside("strategies", p.strategy(framework.Args(block), env))
 		}
 	}
 	return p, r.Err()
 }
 
 // strategy reads one strategy.
-func (p *plugin) strategy(args framework.Args) error {
+func (p *plugin) strategy(args framework.Args, env framework.Env) error {
 	r := args.Read()
 	if r.Text("name", "") != lowNodeUtilization {
 		r.Wrong("name", "give "+lowNodeUtilization)
@@ -114,8 +116,10 @@ func (p *plugin) strategy(args framework.Args) error {
 			params.Wrong("thresholds", fmt.Sprintf("give no more %s than in targetThresholds", name))
 		}
 	}
-	params.Bool("nodeFit", true)
-	params.Int("numberOfNodes", 0, 0)
+	if !params.Bool("nodeFit", true) {
+		params.Idle(env, "nodeFit", "nobody goes for whom no idle node has room")
+	}
+	p.few = int(params.Int("numberOfNodes", 0, 0))
 	p.below = min(params.Int("thresholdPriority", systemPriority, -1<<31), systemPriority)
 	switch class := params.Text("thresholdPriorityClassName", ""); class {
 	case "", "system-cluster-critical", "system-node-critical": // who is as high as these stays anyway

@@ -116,6 +116,19 @@ func TestTasksLeaveBusyNodes(t *testing.T) {
 	}
 }
 
+// TestFewIdleNodesAreNotWorthARound: numberOfNodes says how many are too few.
+func TestFewIdleNodesAreNotWorthARound(t *testing.T) {
+	few := args()
+	few["strategies"].([]any)[0].(map[string]any)["params"].(map[string]any)["numberOfNodes"] = 1
+	pods := []pod{{"a", 0, "n1", 2000, 0}}
+	if gone := newCluster(t, few, pods).tell(95, 0, 50); gone != nil {
+		t.Errorf("%v had to go for one idle node", gone)
+	}
+	if gone := newCluster(t, few, pods).tell(95, 0, 0); len(gone) != 1 {
+		t.Errorf("%v had to go, with two idle nodes", gone)
+	}
+}
+
 // TestRoundsKeepTheirDistance: the interval is waited for, and what was read too long ago
 // starts none.
 func TestRoundsKeepTheirDistance(t *testing.T) {

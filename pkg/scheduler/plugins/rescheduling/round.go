@@ -65,7 +65,7 @@ func (l *load) sum() float64 { return l.used[cpu] + l.used[memory] + l.used[pods
 // room for them and do not become too busy themselves.
 func (p *plugin) look(w *model.World) []framework.Wish {
 	busy, idle := p.loads(w)
-	if len(idle) == 0 {
+	if len(idle) <= p.few {
 		return nil
 	}
 	r := round{plugin: p, idle: idle, going: map[*model.Gang]int32{}}
