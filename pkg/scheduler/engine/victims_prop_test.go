@@ -56,8 +56,8 @@ func drawFull(t *rapid.T) *full {
 		f.groups = append(f.groups, "")
 		e.Apply(engine.NodeSet{Node: f.specs[i]})
 	}
-	for i := range rapid.IntRange(1, 3).Draw(t, "queues") {
-		q := smallQueue{parent: -1, ceiling: -1, guarantee: rapid.Int64Range(0, 2).Draw(t, "guarantee")}
+	for i := range rapid.IntRange(1, 5).Draw(t, "queues") {
+		q := smallQueue{parent: rapid.IntRange(-1, i-1).Draw(t, "parent"), ceiling: -1, guarantee: rapid.Int64Range(0, 2).Draw(t, "guarantee")}
 		if rapid.IntRange(0, 3).Draw(t, "capped") == 0 {
 			q.ceiling = rapid.Int64Range(q.guarantee, 9).Draw(t, "ceiling")
 		}
@@ -65,6 +65,9 @@ func drawFull(t *rapid.T) *full {
 		f.deserves = append(f.deserves, rapid.Int64Range(0, 5).Draw(t, "deserved"))
 		f.kept = append(f.kept, rapid.IntRange(0, 4).Draw(t, "kept") == 0)
 		spec := model.QueueSpec{Name: fmt.Sprintf("q%d", i), Guarantee: gpus(q.guarantee), Deserved: gpus(f.deserves[i]), Reclaimable: !f.kept[i]}
+		if q.parent >= 0 {
+			spec.Parent = fmt.Sprintf("q%d", q.parent)
+		}
 		f.deserves[i] = max(f.deserves[i], q.guarantee)
 		if q.ceiling >= 0 {
 			spec.Capability = gpus(q.ceiling)
@@ -143,22 +146,30 @@ func (f *full) spec(i, k int) model.TaskSpec {
 // place is a task by gang and number.
 type place struct{ gang, task int }
 
+// leaving is victims as they leave together: one task, or all of a gang.
+type leaving struct {
+	tasks []place
+	gang  int
+	whole bool // the gang is broken by it
+	gpus  int64
+}
+
 // units divides victims as they leave: a gang that loses all is one.
-func (f *full) units(victims []place) (units [][]place, lawful bool) {
+func (f *full) units(victims []place) (units []leaving, lawful bool) {
 	by := make([][]place, len(f.gangs))
 	for _, v := range victims {
 		by[v.gang] = append(by[v.gang], v)
 	}
 	for i, list := range by {
-		left := len(f.gangs[i].tasks) - len(list)
-		switch broken := len(f.gangs[i].tasks) < f.gangs[i].min; {
+		left, g := len(f.gangs[i].tasks)-len(list), &f.gangs[i]
+		switch broken := len(g.tasks) < g.min; {
 		case len(list) == 0:
-		case left >= f.gangs[i].min || broken:
+		case left >= g.min || broken:
 			for _, v := range list {
-				units = append(units, []place{v})
+				units = append(units, leaving{tasks: []place{v}, gang: i, gpus: f.gpus([]place{v})})
 			}
 		case left == 0:
-			units = append(units, list)
+			units = append(units, leaving{tasks: list, gang: i, whole: true, gpus: f.gpus(list)})
 		default:
 			return nil, false
 		}
@@ -172,39 +183,129 @@ func (f *full) lawful(victims []place) bool {
 	if !ok {
 		return false
 	}
-	gives := make([][][]place, len(f.queues))
 	for _, u := range units {
-		i := u[0].gang
-		q := f.gangs[i].queue
-		switch {
-		case f.protected[i]:
-			return false
-		case q == f.gangs[f.taker()].queue:
-			if !f.preempts || f.priority[i] >= f.priority[f.taker()] {
-				return false
-			}
-		case !f.reclaims || f.kept[q] || f.gpus(u) == 0:
-			return false
-		default:
-			gives[q] = append(gives[q], u)
-		}
-	}
-	for q := range gives {
-		if len(gives[q]) > 0 && (!f.deserved() || !f.gives(q, gives[q])) {
+		if f.protected[u.gang] {
 			return false
 		}
 	}
-	return true
+	b := f.books()
+	return b.inOrder(units, map[uint]bool{}, 0)
 }
 
-// deserved says whether the taker's queue deserves what it needs besides what it has.
-func (f *full) deserved() bool {
-	me := f.gangs[f.taker()]
-	var need int64
-	for _, task := range me.tasks {
-		need += task.ask[0]
+// books is what queues use and gangs have beyond their minimums while victims leave.
+type books struct {
+	*full
+	used  []int64 // by queue, of its own gangs
+	spare []int64 // by gang
+}
+
+func (f *full) books() *books {
+	b := &books{full: f, spare: make([]int64, len(f.gangs))}
+	for _, q := range f.queues {
+		b.used = append(b.used, q.used)
 	}
-	return need > 0 && f.queues[me.queue].used+need <= f.deserves[me.queue]
+	for i := range f.gangs[:f.taker()] {
+		if b.reclaims(leaving{gang: i, gpus: 1}) {
+			b.spare[i] = f.beyond(i)
+		}
+	}
+	return b
+}
+
+// inOrder says whether those of the units that are not gone may leave one after the other.
+func (b *books) inOrder(units []leaving, dead map[uint]bool, gone uint) bool {
+	if gone == 1<<len(units)-1 {
+		return true
+	}
+	if dead[gone] {
+		return false
+	}
+	for i, u := range units {
+		if gone&(1<<i) != 0 || !b.gives(u) {
+			continue
+		}
+		q, spared := b.gangs[u.gang].queue, b.spare[u.gang]
+		if !u.whole {
+			spared = min(spared, u.gpus)
+		}
+		b.used[q] -= u.gpus
+		b.spare[u.gang] -= spared
+		ok := b.inOrder(units, dead, gone|1<<i)
+		b.used[q] += u.gpus
+		b.spare[u.gang] += spared
+		if ok {
+			return true
+		}
+	}
+	dead[gone] = true
+	return false
+}
+
+// gives says whether a unit may be taken as things stand.
+func (b *books) gives(u leaving) bool {
+	if b.gangs[u.gang].queue == b.gangs[b.taker()].queue {
+		return b.preempts && b.priority[u.gang] < b.priority[b.taker()]
+	}
+	return b.full.reclaims && u.gpus > 0 && b.reclaims(u)
+}
+
+// reclaims says whether the taker's queue deserves what it needs besides what it has, and
+// that of a unit has more than it deserves, both on every level up to where they part.
+func (b *books) reclaims(u leaving) bool {
+	to, from := b.path(b.gangs[b.taker()].queue), b.path(b.gangs[u.gang].queue)
+	for len(to) > 0 && len(from) > 0 && to[len(to)-1] == from[len(from)-1] {
+		to, from = to[:len(to)-1], from[:len(from)-1]
+	}
+	if len(to) == 0 || len(from) == 0 {
+		return false
+	}
+	for _, q := range to { // what left does not count: it was there
+		var used int64
+		for i := range b.queues {
+			if slices.Contains(b.path(i), q) {
+				used += b.queues[i].used
+			}
+		}
+		if n := b.need(); n == 0 || used+n > b.deserves[q] {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(from, func(q int) bool { return !b.spares(q, u) })
+}
+
+// spares says whether a queue has more than it deserves, and keeps what is guaranteed to
+// it. Before a gang is broken, all goes that gangs can do without.
+func (b *books) spares(q int, u leaving) bool {
+	var used, spare int64
+	for i := range b.queues {
+		if slices.Contains(b.path(i), q) {
+			used += b.used[i]
+		}
+	}
+	for i := range b.gangs[:b.taker()] {
+		if u.whole && slices.Contains(b.path(b.gangs[i].queue), q) {
+			spare += b.spare[i]
+		}
+	}
+	g := b.queues[q].guarantee
+	return !b.kept[q] && (g == 0 || used-u.gpus >= g) && used-spare > b.deserves[q]
+}
+
+// path is a queue and those above it.
+func (f *full) path(q int) []int {
+	var path []int
+	for ; q >= 0; q = f.queues[q].parent {
+		path = append(path, q)
+	}
+	return path
+}
+
+// need is how many GPUs the taker needs.
+func (f *full) need() (sum int64) {
+	for _, task := range f.gangs[f.taker()].tasks {
+		sum += task.ask[0]
+	}
+	return sum
 }
 
 func (f *full) gpus(tasks []place) (sum int64) {
@@ -228,47 +329,6 @@ func (f *full) beyond(i int) (sum int64) {
 		sum += task.ask[0]
 	}
 	return sum
-}
-
-// gives says whether a queue may give units to another: each while it has more than it
-// deserves, a whole gang while it has that without all that gangs have beyond their minimum.
-func (f *full) gives(q int, units [][]place) bool {
-	used, spare := f.queues[q].used, map[int]int64{}
-	for i := range f.gangs[:f.taker()] {
-		if f.gangs[i].queue == q {
-			spare[i] = f.beyond(i)
-		}
-	}
-	var singles, wholes [][]place
-	for _, u := range units {
-		if g := f.gangs[u[0].gang]; g.min > 0 && len(g.tasks) >= g.min && len(u) == len(g.tasks) {
-			wholes = append(wholes, u)
-		} else {
-			singles = append(singles, u)
-		}
-	}
-	slices.SortFunc(singles, func(a, b []place) int { return int(f.gpus(a) - f.gpus(b)) })
-	for _, u := range singles {
-		if used <= f.deserves[q] {
-			return false
-		}
-		used -= f.gpus(u)
-		spare[u[0].gang] = max(0, spare[u[0].gang]-f.gpus(u))
-	}
-	core := func(u []place) int64 { return f.gpus(u) - f.beyond(u[0].gang) }
-	slices.SortFunc(wholes, func(a, b []place) int { return int(core(a) - core(b)) })
-	for _, u := range wholes {
-		left := used
-		for _, n := range spare {
-			left -= n
-		}
-		if left <= f.deserves[q] {
-			return false
-		}
-		used -= f.gpus(u)
-		spare[u[0].gang] = 0
-	}
-	return f.queues[q].guarantee == 0 || used >= f.queues[q].guarantee
 }
 
 // helps says whether the taker could run without the victims.
@@ -337,7 +397,11 @@ func TestVictimsAreFoundWhereThereAreAnyAndAllAreNeeded(t *testing.T) {
 		}
 		units, _ := f.units(victims)
 		for i := range units {
-			if rest := slices.Concat(slices.Delete(slices.Clone(units), i, i+1)...); f.lawful(rest) && f.helps(rest) {
+			var rest []place
+			for _, u := range slices.Delete(slices.Clone(units), i, i+1) {
+				rest = append(rest, u.tasks...)
+			}
+			if f.lawful(rest) && f.helps(rest) {
 				t.Fatalf("of %v, %v could be spared: %+v", victims, units[i], f)
 			}
 		}
