@@ -17,13 +17,12 @@ type Cycle struct {
 
 	engine  *Engine
 	report  Report
-	waiting []*entry        // awake, to be tried
-	changed []*entry        // whose status may differ from what was last told
-	lanes   []*lane         // of the action at work
-	serving *lane           // whose turn it is
-	behind  []*entry        // refused because of a gang before them
-	roused  bool            // some of waiting are among those that sleep as well
-	noPlans map[lack]uint64 // lacks for which no victims were found, and in which epoch
+	waiting []*entry // awake, to be tried
+	changed []*entry // whose status may differ from what was last told
+	lanes   []*lane  // of the action at work
+	serving *lane    // whose turn it is
+	behind  []*entry // refused because of a gang before them
+	roused  bool     // some of waiting are among those that sleep as well
 	// overtaking: those behind are tried; that another is before them stays their reason.
 	overtaking bool
 }
@@ -233,7 +232,7 @@ func (c *Cycle) content(en *entry) Turn {
 		c.moved(en)
 	}
 	en.why, en.wakes, en.short = nil, 0, shortfall{}
-	en.tries, en.plans, en.hold = pace{}, pace{}, nil
+	en.tries, en.vain, en.hold = pace{}, nil, nil
 	delete(c.engine.alarms, en)
 	if en.gang.Claims != nil {
 		c.engine.setAside(en.gang, nil)

@@ -44,10 +44,11 @@ type Engine struct {
 	claimed  map[*model.Gang]bool                 // those for which room is set aside
 	views    map[model.ClassID]*view
 	unmoved  map[*model.Task]pace // those that could not be made to go, and when they are told again
-	told     []string             // queues since the last run
-	looks    uint64               // at views
-	again    bool                 // another run would try somebody now
-	retellAt time.Time            // the numbers of some reasons are told anew then; zero: of none
+	plans    plans
+	told     []string  // queues since the last run
+	looks    uint64    // at views
+	again    bool      // another run would try somebody now
+	retellAt time.Time // the numbers of some reasons are told anew then; zero: of none
 	// retelling is how many more are in this run.
 	retelling int
 	faults    faults
@@ -75,6 +76,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		phases:   map[*model.Queue]map[model.Phase]int{},
 		claimed:  map[*model.Gang]bool{},
 		unmoved:  map[*model.Task]pace{},
+		plans:    plans{vain: map[lack]*vain{}},
 		views:    map[model.ClassID]*view{},
 		objects:  objects{known: map[string]runtime.Object{}},
 		faults:   faults{told: map[string]time.Time{}},
@@ -85,8 +87,9 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 
 // Run decides on everything that may have changed since the last Run.
 func (e *Engine) Run(now time.Time) Report {
-	c := &Cycle{engine: e, World: e.World, Now: now, noPlans: map[lack]uint64{}}
+	c := &Cycle{engine: e, World: e.World, Now: now}
 	e.ran = now
+	e.plans.holders.Forget()
 	e.letIn(now)
 	e.turn(now)
 	e.filterNewClasses()

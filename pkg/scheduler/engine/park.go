@@ -28,10 +28,11 @@ type entry struct {
 	counted   *model.Queue
 	countedAs model.Phase
 	// tries keeps a gang that takes long to try from being tried with every pod that
-	// comes or goes; plans, from having victims looked for each time.
-	tries, plans pace
-	hold         *hold     // nil when no room is being made for it
-	broken       time.Time // since when it lacks a part of its minimum; zero: it does not
+	// comes or goes; vain, from having victims looked for each time.
+	tries  pace
+	vain   *vain     // nil when the last search for victims found some
+	hold   *hold     // nil when no room is being made for it
+	broken time.Time // since when it lacks a part of its minimum; zero: it does not
 	// impatient is set when no further task came for too long; see Config.PatienceFor.
 	impatient bool
 	most      int32 // tasks that it had at once while it was waited for
@@ -123,8 +124,8 @@ func (e *Engine) sleeps(en *entry, happened model.Change, now time.Time) bool {
 		if en.stale.IsZero() && e.config.RetellAfter > 0 {
 			en.stale = now.Add(e.config.RetellAfter)
 		}
-		if now.Before(en.plans.notBefore) {
-			e.alarm(en, en.plans.notBefore) // there may be other victims then
+		if en.vain != nil && now.Before(en.vain.notBefore) {
+			e.alarm(en, en.vain.notBefore) // there may be other victims then
 		}
 	case hit&^passing == 0 && now.Before(en.tries.notBefore):
 		e.alarm(en, en.tries.notBefore)
@@ -186,7 +187,7 @@ func (e *Engine) remindOf(en *entry, now time.Time) {
 // stillShort reports whether what a gang was refused for is still so, without an attempt.
 func (e *Engine) stillShort(en *entry) bool {
 	g, s := en.gang, en.short
-	if g.Claims != nil || !g.Known || g.Broken() || (en.plans.pause > 0 && !e.ran.Before(en.plans.notBefore)) {
+	if g.Claims != nil || !g.Known || g.Broken() || (en.vain != nil && !e.ran.Before(en.vain.notBefore)) {
 		return false
 	}
 	if s.class != nil {
@@ -239,7 +240,7 @@ func (e *Engine) owe(en *entry) {
 
 // hopeless reports whether a gang waits for what no other's end can give it.
 func (en *entry) hopeless() bool {
-	return en.why != nil && (en.why.Code == reason.NeverFits || en.why.Code == reason.Fault || en.gang.Problem != nil)
+	return en.why != nil && (en.why.Hopeless() || en.gang.Problem != nil)
 }
 
 // losePatience takes back what was promised to gangs whose tasks do not come,

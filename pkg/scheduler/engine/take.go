@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,11 +38,7 @@ const goneAfter = time.Minute
 // that makes room for all it lacks. What they leave is set aside for it.
 func (c *Cycle) take(en *entry, no refusal) bool {
 	e, g := c.engine, en.gang
-	if c.overtaking || !e.mayTake(g) || c.futile(g, no) {
-		return false
-	}
-	if c.Now.Before(en.plans.notBefore) {
-		e.alarm(en, en.plans.notBefore)
+	if c.overtaking || !e.mayTake(g) {
 		return false
 	}
 	switch no.why.Code {
@@ -49,17 +46,22 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 	default:
 		return false // room alone would not help
 	}
+	lack, n := lackOf(g, no)
+	if until, ok := e.plans.waits(en, lack, n, c.Now); ok {
+		e.alarm(en, until)
+		return false
+	}
 	c.report.Plans++
 	out, claims := e.plan(g, c.Now)
 	if claims == nil {
-		en.plans.slower(c.Now)
+		en.vain = e.plans.failed(lack, n, out.Looked, c.Now)
 		if out.Protected {
-			e.alarm(en, en.plans.notBefore)
+			e.alarm(en, en.vain.notBefore)
 		}
-		c.noPlans[lackOf(g, no)] = c.World.Epoch
 		return false
 	}
-	en.plans = pace{}
+	delete(e.plans.vain, lack)
+	en.vain = nil
 	en.hold = &hold{until: c.Now}
 	told := map[*model.Task]bool{}
 	for _, v := range out.Victims {
@@ -105,7 +107,7 @@ func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Cl
 	need := e.bill(groups).Sum
 	affords := func() bool { return w.Quota.Fits(g.Queue.ID, need, e.total) }
 	r := victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Now: now, Stays: e.stays,
+		Gang: g, Need: need, Rules: e.rules, Now: now, Stays: e.stays, Holders: &e.plans.holders,
 		Counts: len(groups) == 1 && groups[0].kind == "" && !e.mixed(g), Ceiling: !affords(),
 		Enough: func() bool {
 			return affords() && !slices.ContainsFunc(groups, func(gr group) bool { return e.view(gr.class).room < int64(len(gr.tasks)) })
@@ -153,7 +155,7 @@ func (e *Engine) stays(t *model.Task) bool { return e.ran.Before(e.unmoved[t].no
 // ahead when others give way.
 func (e *Engine) couldTake(g *model.Gang, need resource.Vector, enough func() bool) bool {
 	return e.mayTake(g) && victims.Fits(e.World, e.tiers, victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Now: e.ran, Enough: enough, Stays: e.stays,
+		Gang: g, Need: need, Rules: e.rules, Now: e.ran, Enough: enough, Stays: e.stays, Holders: &e.plans.holders,
 	})
 }
 
@@ -232,29 +234,79 @@ func (c *Cycle) awaitRoom(en *entry) Turn {
 	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged)
 }
 
-// lack is what gangs have in common for which the same victims would do.
+// lack is what gangs have in common for which the same victims would do; of those that
+// lack tasks of several kinds, each stands for itself.
 type lack struct {
 	queue    *model.Queue
 	priority int32
 	class    model.ClassID
-	need     int
+	gang     *model.Gang
 }
 
-// lackOf is what a gang lacks whose missing tasks are alike.
-func lackOf(g *model.Gang, no refusal) lack {
+// lackOf is what a gang lacks, and of how many tasks.
+func lackOf(g *model.Gang, no refusal) (lack, int) {
 	if len(no.groups) != 1 {
-		return lack{}
+		return lack{gang: g}, 0
 	}
 	gr := no.groups[0]
-	return lack{queue: g.Queue, priority: g.Priority, class: gr.class.ID, need: len(gr.tasks)}
+	return lack{queue: g.Queue, priority: g.Priority, class: gr.class.ID}, len(gr.tasks)
 }
 
-// futile reports whether victims were looked for in vain for a gang like this one in
-// this cycle, as things still are.
-func (c *Cycle) futile(g *model.Gang, no refusal) bool {
-	p := lackOf(g, no)
-	epoch, tried := c.noPlans[p]
-	return p.queue != nil && tried && epoch == c.World.Epoch
+// vain is a search for victims that found none, for so many tasks.
+type vain struct {
+	pace
+	tasks int
+}
+
+// plans keeps searches for victims from taking all the time that there is.
+type plans struct {
+	holders victims.Holders
+	vain    map[lack]*vain
+	most    int       // of vain, before old ones are dropped
+	paid    time.Time // until when searches so far keep others from being made
+}
+
+// A search costs about a microsecond for each candidate. All in vain together take a
+// quarter of the time at most, but for a burst.
+const (
+	searchTime = 4 * time.Microsecond
+	burst      = 200 * time.Millisecond
+)
+
+// waits says until when a search would be in vain, or is not made for what others cost.
+func (p *plans) waits(en *entry, of lack, tasks int, now time.Time) (time.Time, bool) {
+	if v := p.vain[of]; v != nil && tasks >= v.tasks && now.Before(v.notBefore) {
+		en.vain = v
+		return v.notBefore, true
+	}
+	until := p.paid.Add(-burst)
+	return until, now.Before(until)
+}
+
+// failed notes a search in vain that looked at so many candidates.
+func (p *plans) failed(of lack, tasks, looked int, now time.Time) *vain {
+	if p.paid.Before(now) {
+		p.paid = now
+	}
+	p.paid = p.paid.Add(time.Duration(looked) * searchTime)
+	v := p.vain[of]
+	if v == nil {
+		v = &vain{}
+		p.tidy(now)
+		p.vain[of] = v
+	}
+	v.tasks = tasks
+	v.slower(now)
+	return v
+}
+
+// tidy drops searches that are long past, when there are many.
+func (p *plans) tidy(now time.Time) {
+	if len(p.vain) < p.most {
+		return
+	}
+	maps.DeleteFunc(p.vain, func(_ lack, v *vain) bool { return now.Sub(v.notBefore) > v.pause })
+	p.most = 2*len(p.vain) + 64
 }
 
 // redeem ends the hold of a gang that is placed, and accounts for what lay idle meanwhile.
