@@ -8,6 +8,7 @@ import (
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
 // Cycle is one run of the engine, as actions see it.
@@ -232,7 +233,7 @@ func (c *Cycle) content(en *entry) Turn {
 		c.moved(en)
 	}
 	en.why, en.wakes, en.short = nil, 0, shortfall{}
-	en.tries, en.vain, en.hold = pace{}, nil, nil
+	en.tries, en.vain, en.hold = victims.Pace{}, nil, nil
 	delete(c.engine.alarms, en)
 	if en.gang.Claims != nil {
 		c.engine.setAside(en.gang, nil)
@@ -258,7 +259,7 @@ func (c *Cycle) refuseFor(en *entry, no refusal, claims []model.Claim) Turn {
 	if !c.overtaking {
 		en.short = no.short
 	}
-	en.tries = en.tries.after(no.long, c.Now)
+	en.tries = en.tries.After(no.long, c.Now)
 	c.reserve(en, no, claims)
 	if claims != nil && en.gang.Claims == nil {
 		c.World.Happened |= model.NodeRoom | model.QueueRoom

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -47,20 +46,21 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 		return false // room alone would not help
 	}
 	lack, n := lackOf(g, no)
-	if until, ok := e.plans.waits(en, lack, n, c.Now); ok {
+	if vain, until, ok := e.patience.Waits(lack, n, c.Now); ok {
+		en.vain = vain
 		e.alarm(en, until)
 		return false
 	}
 	c.report.Plans++
 	out, claims := e.plan(g, c.Now)
 	if claims == nil {
-		en.vain = e.plans.failed(lack, n, out.Looked, c.Now)
+		en.vain = e.patience.Failed(lack, n, out.Looked, c.Now)
 		if out.Protected {
-			e.alarm(en, en.vain.notBefore)
+			e.alarm(en, en.vain.NotBefore)
 		}
 		return false
 	}
-	delete(e.plans.vain, lack)
+	e.patience.Found(lack)
 	en.vain = nil
 	en.hold = &hold{until: c.Now}
 	told := map[*model.Task]bool{}
@@ -107,7 +107,7 @@ func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Cl
 	need := e.bill(groups).Sum
 	affords := func() bool { return w.Quota.Fits(g.Queue.ID, need, e.total) }
 	r := victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Now: now, Stays: e.stays, Holders: &e.plans.holders,
+		Gang: g, Need: need, Rules: e.rules, Now: now, Stays: e.stays, Holders: &e.holders,
 		Counts: len(groups) == 1 && groups[0].kind == "" && !e.mixed(g), Ceiling: !affords(),
 		Enough: func() bool {
 			return affords() && !slices.ContainsFunc(groups, func(gr group) bool { return e.view(gr.class).room < int64(len(gr.tasks)) })
@@ -149,13 +149,13 @@ func (e *Engine) plan(g *model.Gang, now time.Time) (victims.Outcome, []model.Cl
 }
 
 // stays reports whether a task could not be made to go, and is not asked again yet.
-func (e *Engine) stays(t *model.Task) bool { return e.ran.Before(e.unmoved[t].notBefore) }
+func (e *Engine) stays(t *model.Task) bool { return e.ran.Before(e.unmoved[t].NotBefore) }
 
 // couldTake reports whether a gang that is refused by its queue or by votes could go
 // ahead when others give way.
 func (e *Engine) couldTake(g *model.Gang, need resource.Vector, enough func() bool) bool {
 	return e.mayTake(g) && victims.Fits(e.World, e.tiers, victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Now: e.ran, Enough: enough, Stays: e.stays, Holders: &e.plans.holders,
+		Gang: g, Need: need, Rules: e.rules, Now: e.ran, Enough: enough, Stays: e.stays, Holders: &e.holders,
 	})
 }
 
@@ -234,79 +234,13 @@ func (c *Cycle) awaitRoom(en *entry) Turn {
 	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged)
 }
 
-// lack is what gangs have in common for which the same victims would do; of those that
-// lack tasks of several kinds, each stands for itself.
-type lack struct {
-	queue    *model.Queue
-	priority int32
-	class    model.ClassID
-	gang     *model.Gang
-}
-
 // lackOf is what a gang lacks, and of how many tasks.
-func lackOf(g *model.Gang, no refusal) (lack, int) {
+func lackOf(g *model.Gang, no refusal) (victims.Lack, int) {
 	if len(no.groups) != 1 {
-		return lack{gang: g}, 0
+		return victims.Lack{Gang: g}, 0
 	}
 	gr := no.groups[0]
-	return lack{queue: g.Queue, priority: g.Priority, class: gr.class.ID}, len(gr.tasks)
-}
-
-// vain is a search for victims that found none, for so many tasks.
-type vain struct {
-	pace
-	tasks int
-}
-
-// plans keeps searches for victims from taking all the time that there is.
-type plans struct {
-	holders victims.Holders
-	vain    map[lack]*vain
-	most    int       // of vain, before old ones are dropped
-	paid    time.Time // until when searches so far keep others from being made
-}
-
-// A search costs about a microsecond for each candidate. All in vain together take a
-// quarter of the time at most, but for a burst.
-const (
-	searchTime = 4 * time.Microsecond
-	burst      = 200 * time.Millisecond
-)
-
-// waits says until when a search would be in vain, or is not made for what others cost.
-func (p *plans) waits(en *entry, of lack, tasks int, now time.Time) (time.Time, bool) {
-	if v := p.vain[of]; v != nil && tasks >= v.tasks && now.Before(v.notBefore) {
-		en.vain = v
-		return v.notBefore, true
-	}
-	until := p.paid.Add(-burst)
-	return until, now.Before(until)
-}
-
-// failed notes a search in vain that looked at so many candidates.
-func (p *plans) failed(of lack, tasks, looked int, now time.Time) *vain {
-	if p.paid.Before(now) {
-		p.paid = now
-	}
-	p.paid = p.paid.Add(time.Duration(looked) * searchTime)
-	v := p.vain[of]
-	if v == nil {
-		v = &vain{}
-		p.tidy(now)
-		p.vain[of] = v
-	}
-	v.tasks = tasks
-	v.slower(now)
-	return v
-}
-
-// tidy drops searches that are long past, when there are many.
-func (p *plans) tidy(now time.Time) {
-	if len(p.vain) < p.most {
-		return
-	}
-	maps.DeleteFunc(p.vain, func(_ lack, v *vain) bool { return now.Sub(v.notBefore) > v.pause })
-	p.most = 2*len(p.vain) + 64
+	return victims.Lack{Queue: g.Queue, Priority: g.Priority, Class: gr.class.ID}, len(gr.tasks)
 }
 
 // redeem ends the hold of a gang that is placed, and accounts for what lay idle meanwhile.
