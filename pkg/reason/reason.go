@@ -90,6 +90,11 @@ func (r Reason) Equal(o Reason) bool {
 		slices.Equal(r.Nodes, o.Nodes) && slices.EqualFunc(r.Also, o.Also, Reason.Equal)
 }
 
+// Hopeless reports whether it would not help if all others ended.
+func (r Reason) Hopeless() bool {
+	return r.Code == NeverFits || r.Code == Fault || slices.ContainsFunc(r.Short, func(s Shortage) bool { return s.Never })
+}
+
 func (r Reason) counts() [7]int64 {
 	return [...]int64{r.Need, r.Room, r.Have, r.Empty, r.Barred, r.Shut, int64(r.Total)}
 }
@@ -97,11 +102,12 @@ func (r Reason) counts() [7]int64 {
 // Shortage is one resource's sum. Amounts are written as Kubernetes quantities.
 type Shortage struct {
 	Resource string `json:"resource"`
-	Need     string `json:"need"`           // asked for now
-	Used     string `json:"used"`           // already charged
-	Kept     string `json:"kept,omitempty"` // guaranteed to others, who do not use it; empty: nothing
-	Limit    string `json:"limit"`          // the ceiling
-	Short    string `json:"short"`          // Used + Kept + Need - Limit
+	Need     string `json:"need"`            // asked for now
+	Used     string `json:"used"`            // already charged
+	Kept     string `json:"kept,omitempty"`  // guaranteed to others, who do not use it; empty: nothing
+	Limit    string `json:"limit"`           // the ceiling
+	Short    string `json:"short"`           // Used + Kept + Need - Limit
+	Never    bool   `json:"never,omitempty"` // Need alone is above Limit
 }
 
 // Keeper is a queue whose guarantee is kept from others. Amounts are written as

@@ -205,11 +205,14 @@ func (r Reason) role() string {
 func (r Reason) shortages() string {
 	parts := make([]string, len(r.Short))
 	for i, s := range r.Short {
-		kept := ""
+		kept, never := "", ""
+		if s.Never {
+			never = "; more than it ever has"
+		}
 		if s.Kept != "" {
 			kept = " and " + s.Kept + " kept"
 		}
-		parts[i] = fmt.Sprintf("%s needs %s, %s of %s used%s (short %s)", s.Resource, s.Need, s.Used, s.Limit, kept, s.Short)
+		parts[i] = fmt.Sprintf("%s needs %s, %s of %s used%s (short %s%s)", s.Resource, s.Need, s.Used, s.Limit, kept, s.Short, never)
 	}
 	return strings.Join(parts, "; ")
 }

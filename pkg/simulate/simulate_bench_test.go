@@ -65,6 +65,8 @@ func BenchmarkSimulate(b *testing.B) {
 		{"jobs=100k/nodes=1k/load=100%", 100_000, 1000, 1, nil},
 		{"jobs=100k/nodes=1k/load=80%/preempt", 100_000, 1000, 0.8, []engine.Action{gangpreempt.New()}},
 		{"jobs=5k/nodes=100/load=80%/reclaim", 5000, 100, 0.8, []engine.Action{gangpreempt.New(), gangreclaim.New()}},
+		{"jobs=20k/nodes=1k/load=80%/reclaim", 20_000, 1000, 0.8, []engine.Action{gangpreempt.New(), gangreclaim.New()}},
+		{"jobs=100k/nodes=1k/load=80%/reclaim", 100_000, 1000, 0.8, []engine.Action{gangpreempt.New(), gangreclaim.New()}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			trace := busy(c.jobs, c.nodes, c.load)

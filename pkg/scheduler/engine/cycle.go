@@ -8,6 +8,7 @@ import (
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
 // Cycle is one run of the engine, as actions see it.
@@ -17,13 +18,12 @@ type Cycle struct {
 
 	engine  *Engine
 	report  Report
-	waiting []*entry        // awake, to be tried
-	changed []*entry        // whose status may differ from what was last told
-	lanes   []*lane         // of the action at work
-	serving *lane           // whose turn it is
-	behind  []*entry        // refused because of a gang before them
-	roused  bool            // some of waiting are among those that sleep as well
-	noPlans map[lack]uint64 // lacks for which no victims were found, and in which epoch
+	waiting []*entry // awake, to be tried
+	changed []*entry // whose status may differ from what was last told
+	lanes   []*lane  // of the action at work
+	serving *lane    // whose turn it is
+	behind  []*entry // refused because of a gang before them
+	roused  bool     // some of waiting are among those that sleep as well
 	// overtaking: those behind are tried; that another is before them stays their reason.
 	overtaking bool
 }
@@ -253,7 +253,7 @@ func (c *Cycle) content(en *entry) Turn {
 		c.moved(en)
 	}
 	en.why, en.wakes, en.short = nil, 0, shortfall{}
-	en.tries, en.plans, en.hold = pace{}, pace{}, nil
+	en.tries, en.vain, en.hold = victims.Pace{}, nil, nil
 	delete(c.engine.alarms, en)
 	if en.gang.Claims != nil {
 		c.engine.setAside(en.gang, nil)
@@ -279,7 +279,7 @@ func (c *Cycle) refuseFor(en *entry, no refusal, claims []model.Claim) Turn {
 	if !c.overtaking {
 		en.short = no.short
 	}
-	en.tries = en.tries.after(no.long, c.Now)
+	en.tries = en.tries.After(no.long, c.Now)
 	c.reserve(en, no, claims)
 	if claims != nil && en.gang.Claims == nil {
 		c.World.Happened |= model.NodeRoom | model.QueueRoom

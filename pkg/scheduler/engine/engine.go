@@ -19,6 +19,7 @@ import (
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
 // Engine decides. Only one goroutine may use it.
@@ -44,11 +45,13 @@ type Engine struct {
 	phases   map[*model.Queue]map[model.Phase]int // gangs by queue and phase
 	claimed  map[*model.Gang]bool                 // those for which room is set aside
 	views    map[model.ClassID]*view
-	unmoved  map[*model.Task]pace // those that could not be made to go, and when they are told again
-	told     []string             // queues since the last run
-	looks    uint64               // at views
-	again    bool                 // another run would try somebody now
-	retellAt time.Time            // the numbers of some reasons are told anew then; zero: of none
+	unmoved  map[*model.Task]victims.Pace // those that could not be made to go, and when they are told again
+	holders  victims.Holders
+	patience victims.Patience
+	told     []string  // queues since the last run
+	looks    uint64    // at views
+	again    bool      // another run would try somebody now
+	retellAt time.Time // the numbers of some reasons are told anew then; zero: of none
 	// retelling is how many more are in this run.
 	retelling int
 	faults    faults
@@ -74,7 +77,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		alarms:   map[*entry]time.Time{},
 		phases:   map[*model.Queue]map[model.Phase]int{},
 		claimed:  map[*model.Gang]bool{},
-		unmoved:  map[*model.Task]pace{},
+		unmoved:  map[*model.Task]victims.Pace{},
 		views:    map[model.ClassID]*view{},
 		objects:  objects{known: map[string]runtime.Object{}},
 		faults:   faults{told: map[string]time.Time{}},
@@ -86,14 +89,15 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 
 // Run decides on everything that may have changed since the last Run.
 func (e *Engine) Run(now time.Time) Report {
-	c := &Cycle{engine: e, World: e.World, Now: now, noPlans: map[lack]uint64{}}
+	c := &Cycle{engine: e, World: e.World, Now: now}
 	e.ran = now
+	e.holders.Forget()
 	e.letIn(now)
 	e.turn(now)
 	e.filterNewClasses()
 	e.renumber()
 	e.losePatience(now)
-	maps.DeleteFunc(e.unmoved, func(t *model.Task, _ pace) bool { return e.World.TaskOf(t.UID) != t })
+	maps.DeleteFunc(e.unmoved, func(t *model.Task, _ victims.Pace) bool { return e.World.TaskOf(t.UID) != t })
 	e.recount()
 	e.total = e.World.ForQueues(e.total)
 	c.changed = e.takeChanged(now)

@@ -112,7 +112,7 @@ func (e *Engine) answer(ev Event) {
 		e.World.Unassume(ev.UID, ev.Node)
 	case EvictFailed:
 		if t := e.World.Stay(ev.UID); t != nil {
-			e.unmoved[t] = e.unmoved[t].after(true, e.ran)
+			e.unmoved[t] = e.unmoved[t].After(true, e.ran)
 		}
 	}
 }

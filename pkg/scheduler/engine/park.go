@@ -8,6 +8,7 @@ import (
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
 // entry is what the engine remembers of a gang between runs.
@@ -28,10 +29,11 @@ type entry struct {
 	counted   *model.Queue
 	countedAs model.Phase
 	// tries keeps a gang that takes long to try from being tried with every pod that
-	// comes or goes; plans, from having victims looked for each time.
-	tries, plans pace
-	hold         *hold     // nil when no room is being made for it
-	broken       time.Time // since when it lacks a part of its minimum; zero: it does not
+	// comes or goes; vain, from having victims looked for each time.
+	tries  victims.Pace
+	vain   *victims.Vain // nil when the last search for victims found some
+	hold   *hold         // nil when no room is being made for it
+	broken time.Time     // since when it lacks a part of its minimum; zero: it does not
 	// impatient is set when no further task came for too long; see Config.PatienceFor.
 	impatient bool
 	most      int32 // tasks that it had at once while it was waited for
@@ -123,11 +125,11 @@ func (e *Engine) sleeps(en *entry, happened model.Change, now time.Time) bool {
 		if en.stale.IsZero() && e.config.RetellAfter > 0 {
 			en.stale = now.Add(e.config.RetellAfter)
 		}
-		if now.Before(en.plans.notBefore) {
-			e.alarm(en, en.plans.notBefore) // there may be other victims then
+		if en.vain != nil && now.Before(en.vain.NotBefore) {
+			e.alarm(en, en.vain.NotBefore) // there may be other victims then
 		}
-	case hit&^passing == 0 && now.Before(en.tries.notBefore):
-		e.alarm(en, en.tries.notBefore)
+	case hit&^passing == 0 && now.Before(en.tries.NotBefore):
+		e.alarm(en, en.tries.NotBefore)
 		en.stale = time.Time{} // that attempt tells
 	default:
 		if due {
@@ -140,27 +142,6 @@ func (e *Engine) sleeps(en *entry, happened model.Change, now time.Time) bool {
 
 // passing is what happens all the time on a busy cluster.
 const passing = model.NodeRoom | model.QueueRoom | model.TaskPlaced | model.ObjectChanged
-
-// pace spaces out attempts.
-type pace struct {
-	pause     time.Duration
-	notBefore time.Time
-}
-
-// slower makes the next attempt wait, twice as long each time, from a tenth of a second to five.
-func (p *pace) slower(now time.Time) {
-	p.pause = min(max(2*p.pause, 100*time.Millisecond), 5*time.Second)
-	p.notBefore = now.Add(p.pause)
-}
-
-// after is the pace after an attempt.
-func (p pace) after(long bool, now time.Time) pace {
-	if !long {
-		return pace{}
-	}
-	p.slower(now)
-	return p
-}
 
 const (
 	// retellMost is how many reasons are told anew in one run for their numbers alone.
@@ -186,7 +167,7 @@ func (e *Engine) remindOf(en *entry, now time.Time) {
 // stillShort reports whether what a gang was refused for is still so, without an attempt.
 func (e *Engine) stillShort(en *entry) bool {
 	g, s := en.gang, en.short
-	if g.Claims != nil || !g.Known || g.Broken() || (en.plans.pause > 0 && !e.ran.Before(en.plans.notBefore)) {
+	if g.Claims != nil || !g.Known || g.Broken() || (en.vain != nil && !e.ran.Before(en.vain.NotBefore)) {
 		return false
 	}
 	if s.class != nil {
@@ -239,7 +220,7 @@ func (e *Engine) owe(en *entry) {
 
 // hopeless reports whether a gang waits for what no other's end can give it.
 func (en *entry) hopeless() bool {
-	return en.why != nil && (en.why.Code == reason.NeverFits || en.why.Code == reason.Fault || en.gang.Problem != nil)
+	return en.why != nil && (en.why.Hopeless() || en.gang.Problem != nil)
 }
 
 // losePatience takes back what was promised to gangs whose tasks do not come,

@@ -37,15 +37,17 @@ const goneAfter = time.Minute
 // take has others give way to a gang that was refused, if the configuration lets it and
 // that makes room for all it lacks. What they leave is set aside for it.
 func (c *Cycle) take(en *entry, no refusal) bool {
-	if !c.mayPlan(en, no, lackOf(en.gang, no)) {
+	lack, n := lackOf(en.gang, no)
+	if !c.mayPlan(en, no, lack, n) {
 		return false
 	}
 	e := c.engine
 	out, claims := e.plan(en.gang, e.minimum(en.gang), c.Now)
 	if claims == nil {
-		c.inVain(en, out, lackOf(en.gang, no))
+		c.inVain(en, out, lack, n)
 		return false
 	}
+	e.patience.Found(lack)
 	en.hold = &hold{until: c.Now}
 	c.makeRoom(en, out, claims)
 	return true
@@ -59,16 +61,16 @@ func (c *Cycle) takeMore(en *entry, no refusal) bool {
 	if len(units) == 0 || len(e.milder()) == 0 {
 		return false
 	}
-	l := lack{queue: g.Queue, gang: g, class: units[0].groups[0].class.ID, beyond: true}
-	if !c.mayPlan(en, no, l) {
+	lack := victims.Lack{Queue: g.Queue, Gang: g, Class: units[0].groups[0].class.ID}
+	if !c.mayPlan(en, no, lack, 1) {
 		return false
 	}
 	en.hold = &hold{until: c.Now}
-	var last victims.Outcome
+	var vain victims.Outcome
 	plan := func(groups ...group) bool {
 		out, claims := e.plan(g, e.beyond(g, groups), c.Now)
 		if claims == nil {
-			last = out
+			vain.Looked, vain.Protected = vain.Looked+out.Looked, vain.Protected || out.Protected
 			return false
 		}
 		c.makeRoom(en, out, claims)
@@ -89,21 +91,18 @@ func (c *Cycle) takeMore(en *entry, no refusal) bool {
 		}
 	}
 	if len(g.Claims) > 0 {
+		e.patience.Found(lack)
 		return true
 	}
 	en.hold = nil
-	c.inVain(en, last, l)
+	c.inVain(en, vain, lack, 1)
 	return false
 }
 
 // mayPlan reports whether it is time to look for victims for a gang that lacks something,
 // and room is what it lacks.
-func (c *Cycle) mayPlan(en *entry, no refusal, l lack) bool {
-	if c.overtaking || !c.engine.mayTake(en.gang) || c.futile(l) {
-		return false
-	}
-	if c.Now.Before(en.plans.notBefore) {
-		c.engine.alarm(en, en.plans.notBefore)
+func (c *Cycle) mayPlan(en *entry, no refusal, lack victims.Lack, n int) bool {
+	if c.overtaking || !c.engine.mayTake(en.gang) {
 		return false
 	}
 	switch no.why.Code {
@@ -111,24 +110,28 @@ func (c *Cycle) mayPlan(en *entry, no refusal, l lack) bool {
 	default:
 		return false // room alone would not help
 	}
+	if vain, until, ok := c.engine.patience.Waits(lack, n, c.Now); ok {
+		en.vain = vain
+		c.engine.alarm(en, until)
+		return false
+	}
 	c.report.Plans++
 	return true
 }
 
 // inVain notes that nobody was found who could give way to a gang.
-func (c *Cycle) inVain(en *entry, out victims.Outcome, l lack) {
-	en.plans.slower(c.Now)
+func (c *Cycle) inVain(en *entry, out victims.Outcome, lack victims.Lack, n int) {
+	en.vain = c.engine.patience.Failed(lack, n, out.Looked, c.Now)
 	if out.Protected {
-		c.engine.alarm(en, en.plans.notBefore)
+		c.engine.alarm(en, en.vain.NotBefore)
 	}
-	c.noPlans[l] = c.World.Epoch
 }
 
 // makeRoom tells victims to go, and sets aside for a gang, besides what it has, what they
 // and those that go anyway will leave.
 func (c *Cycle) makeRoom(en *entry, out victims.Outcome, claims []model.Claim) {
 	e, g := c.engine, en.gang
-	en.plans = pace{}
+	en.vain = nil
 	for _, v := range out.Victims {
 		why := v.Why(c.World, e.tiers, g)
 		for _, t := range v.Tasks {
@@ -168,7 +171,7 @@ func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome,
 	need := e.bill(groups).Sum
 	affords := func() bool { return w.Quota.Fits(g.Queue.ID, need, e.total) }
 	r := victims.Request{
-		Gang: g, Need: need, Rules: what.rules, Sparing: e.sparing, Beyond: what.beyond, In: least(groups), Now: now, Stays: e.stays,
+		Gang: g, Need: need, Rules: what.rules, Sparing: e.sparing, Beyond: what.beyond, In: least(groups), Now: now, Stays: e.stays, Holders: &e.holders,
 		Counts: len(groups) == 1 && groups[0].kind == "" && (what.beyond || !e.mixed(g)), Ceiling: !affords(),
 		Enough: func() bool {
 			return affords() && !slices.ContainsFunc(groups, func(gr group) bool { return e.view(gr.class).room < int64(len(gr.tasks)) })
@@ -209,13 +212,13 @@ func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome,
 }
 
 // stays reports whether a task could not be made to go, and is not asked again yet.
-func (e *Engine) stays(t *model.Task) bool { return e.ran.Before(e.unmoved[t].notBefore) }
+func (e *Engine) stays(t *model.Task) bool { return e.ran.Before(e.unmoved[t].NotBefore) }
 
 // couldTake reports whether a gang that is refused by its queue or by votes could go
 // ahead when others give way.
 func (e *Engine) couldTake(g *model.Gang, need resource.Vector, enough func() bool) bool {
 	return e.mayTake(g) && victims.Fits(e.World, e.tiers, victims.Request{
-		Gang: g, Need: need, Rules: e.rules, Sparing: e.sparing, Now: e.ran, Enough: enough, Stays: e.stays,
+		Gang: g, Need: need, Rules: e.rules, Sparing: e.sparing, Now: e.ran, Enough: enough, Stays: e.stays, Holders: &e.holders,
 	})
 }
 
@@ -301,34 +304,17 @@ func (c *Cycle) awaitRoom(en *entry) Turn {
 	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged)
 }
 
-// lack is what gangs have in common for which the same victims would do.
-type lack struct {
-	queue    *model.Queue
-	priority int32
-	class    model.ClassID
-	need     int
-	gang     *model.Gang // it alone: it has tasks that others of it may take the place of
-	beyond   bool        // what it lacks is more than its minimum
-}
-
-// lackOf is what a gang lacks whose missing tasks are alike.
-func lackOf(g *model.Gang, no refusal) lack {
+// lackOf is what a gang lacks, and of how many tasks.
+func lackOf(g *model.Gang, no refusal) (victims.Lack, int) {
 	if len(no.groups) != 1 {
-		return lack{}
+		return victims.Lack{Gang: g}, 0
 	}
 	gr := no.groups[0]
-	l := lack{queue: g.Queue, priority: g.Priority, class: gr.class.ID, need: len(gr.tasks)}
+	lack := victims.Lack{Queue: g.Queue, Priority: g.Priority, Class: gr.class.ID}
 	if g.Counts.Placed > 0 {
-		l.gang = g
+		lack.Gang = g // others of it may make room
 	}
-	return l
-}
-
-// futile reports whether victims were looked for in vain for a gang that lacks the same
-// in this cycle, as things still are.
-func (c *Cycle) futile(l lack) bool {
-	epoch, tried := c.noPlans[l]
-	return l.queue != nil && tried && epoch == c.World.Epoch
+	return lack, len(gr.tasks)
 }
 
 // redeem ends the hold of a gang that is placed, and accounts for what lay idle meanwhile.

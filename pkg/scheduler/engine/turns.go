@@ -29,7 +29,8 @@ type lane struct {
 // Serve gives the gangs that want it their turns, fairly: first those that lost a
 // part of their minimum or for which others made room, then queue by queue, whichever is to be served next, and
 // within a queue in order. A gang that wants more gets further turns. In a strict
-// queue nobody is served after one that was refused: those behind it are told so.
+// queue nobody is served after one that was refused, unless it waits in vain: those
+// behind it are told so.
 func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn) {
 	c.lanes = c.lanes[:0]
 	for _, en := range c.broken(wants) {
@@ -57,7 +58,7 @@ func (c *Cycle) Serve(wants func(*model.Gang) bool, visit func(*model.Gang) Turn
 		switch {
 		case turn == More:
 			c.join(en)
-		case turn == Refused && l.queue.Strict:
+		case turn == Refused && l.queue.Strict && !en.hopeless():
 			c.block(l, en)
 		}
 		l.ask(c.World)

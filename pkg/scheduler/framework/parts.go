@@ -43,6 +43,9 @@ func (p *Parts) VoteOnReclaiming(t Taking) Vote {
 	return Refuse
 }
 
+// VotesByQueue implements [VotesByQueue].
+func (*Parts) VotesByQueue() {}
+
 // Deserved implements [Divides]. A queue that came after the cycle began has no part yet.
 func (p *Parts) Deserved(q *model.Queue) resource.Vector {
 	if int(q.ID) >= len(p.parts) {
@@ -60,5 +63,6 @@ func Shortage(name, unit string, need, used, limit int64) reason.Shortage {
 		Used:     resource.Format(unit, used),
 		Limit:    resource.Format(unit, limit),
 		Short:    resource.Format(unit, resource.Add(resource.Add(used, need), -limit)),
+		Never:    need > limit,
 	}
 }

@@ -57,6 +57,7 @@ type Tiers struct {
 	turning     []Turns
 	dismissals  []Dismisses
 	takings     [rules][][]func(Taking) Vote // by rule and tier
+	byGang      bool                         // some votes on reclaiming look at gangs
 	nodeWakes   model.Change
 }
 

@@ -68,6 +68,13 @@ type VotesOnSwapping interface {
 	VoteOnSwapping(in, out *model.Task) Vote
 }
 
+// VotesByQueue is for plugins whose votes on reclaiming look at the queues of the two gangs
+// and at amounts only: one question for a queue then spares one for each of its gangs.
+type VotesByQueue interface {
+	VotesOnReclaiming
+	VotesByQueue()
+}
+
 // RanksVictims is for plugins that know who loses most by giving way: of gangs of one
 // priority that one rule speaks of, those of a higher rank are the last to. 0: no opinion.
 type RanksVictims interface {
@@ -130,6 +137,9 @@ func (t *Tiers) MayTake(rule Rule, taking Taking) bool {
 	return false
 }
 
+// VoteByQueue reports whether all that vote on a rule look at queues and amounts only.
+func (t *Tiers) VoteByQueue(rule Rule) bool { return rule == Reclaiming && !t.byGang }
+
 // Protected asks all plugins that protect tasks.
 func (t *Tiers) Protected(task *model.Task, now time.Time) (why string, ok bool) {
 	for _, p := range t.protectors {
@@ -165,6 +175,8 @@ func (t *Tiers) canvass(tier []Enabled) {
 		}
 		if v, ok := p.Plugin.(VotesOnReclaiming); ok && p.Off&Reclaim == 0 {
 			votes[Reclaiming] = append(votes[Reclaiming], v.VoteOnReclaiming)
+			_, byQueue := v.(VotesByQueue)
+			t.byGang = t.byGang || !byQueue
 		}
 	}
 	for rule := range votes {

@@ -1,9 +1,6 @@
 package victims
 
-import (
-	"math/bits"
-	"slices"
-)
+import "slices"
 
 // spare returns each unit that can be spared, the last one that left first, so that
 // those that remain are all needed.
@@ -66,43 +63,69 @@ const (
 	searchBudget = 1 << 15
 )
 
-// search looks at every set of units, the smallest sets first, and every order in which
-// they may leave.
+// search looks at every set of units that may leave in some order, the smallest sets
+// first. Who may leave next depends on who left, not on their order.
 func (c *choice) search() bool {
 	n := len(c.units)
 	if n == 0 || n > mostSearched {
 		return false
 	}
+	for i, u := range c.units {
+		u.number = i
+	}
 	c.budget = searchBudget
-	for size := 1; size <= n; size++ {
-		for set := uint(0); set < 1<<n && c.budget > 0; set++ {
-			if bits.OnesCount(set) == size && c.leave(set) && c.Enough() && (c.Counts || c.Places()) {
+	seen := make([]bool, 1<<n)
+	for ways := [][]*unit{nil}; len(ways) > 0 && c.budget > 0; {
+		var next [][]*unit
+		for _, way := range ways {
+			found, further := c.step(way, seen)
+			if found {
 				return true
 			}
-			c.reset()
+			next = append(next, further...)
 		}
+		ways = next
 	}
 	return false
 }
 
-// leave lets all of a set of units go, in an order in which each may; if there is none,
-// the world is as it was.
-func (c *choice) leave(set uint) bool {
-	if set == 0 {
-		return true
+// step lets the units of a way go, and then each that may be next. It returns the ways
+// that lead further, unless there would not be room if all of those left together.
+func (c *choice) step(way []*unit, seen []bool) (found bool, further [][]*unit) {
+	set := 0
+	for _, u := range way {
+		c.send(u)
+		set |= 1 << u.number
 	}
-	for left := set; left > 0 && c.budget > 0; left &= left - 1 {
-		i := bits.TrailingZeros(left)
-		c.budget--
-		if !c.take(c.units[i]) {
+	c.budget -= len(way)
+	for i, u := range c.units {
+		to := set | 1<<i
+		if to == set || seen[to] {
 			continue
 		}
-		if c.leave(set &^ (1 << i)) {
-			return true
+		if c.budget--; !c.take(u) {
+			continue
+		}
+		if seen[to] = true; c.Enough() && (c.Counts || c.Places()) {
+			return true, nil
 		}
 		c.undo()
+		further = append(further, append(slices.Clip(way), u))
 	}
-	return false
+	c.reset()
+	gone := slices.Clone(way)
+	for _, w := range further {
+		gone = append(gone, w[len(way)])
+	}
+	for _, u := range gone {
+		for _, t := range u.tasks {
+			c.Holders.free(t)
+		}
+	}
+	if !c.roomy() {
+		return false, nil
+	}
+	return false, further
 }
 
 // undo returns the unit that left last.

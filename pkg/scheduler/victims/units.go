@@ -34,40 +34,61 @@ type unit struct {
 	number int            // in the order before it was rated
 }
 
-// gather finds all units that the rules speak of.
+// giver is a gang that may have to give way, by a rule.
+type giver struct {
+	rule framework.Rule
+	gang *model.Gang
+}
+
+// gather finds the gangs that the rules speak of and the plugins let go of.
 func (c *choice) gather() {
 	for _, rule := range c.Rules {
 		if rule == framework.Swapping {
-			c.divideOwn()
+			if g := c.Gang; len(g.SubGroups) == 0 && !forbids(g.Annotations) {
+				c.givers = append(c.givers, giver{rule, g})
+			}
 			continue
 		}
-		for g := range c.world.Gangs() {
-			if g.Known && g.Queue != nil && g.Counts.Placed > 0 && g != c.Gang && c.concerns(rule, g) && c.thinkable(rule, g) {
-				c.divide(rule, g)
+		for id, gangs := range c.Holders.of {
+			if len(gangs) > 0 && c.concerns(rule, c.world.Queues()[id]) {
+				c.ask(rule, gangs)
 			}
 		}
 	}
 }
 
-// concerns reports whether a rule speaks of a gang.
-func (c *choice) concerns(rule framework.Rule, g *model.Gang) bool {
-	if forbids(g.Annotations) {
-		return false
+// concerns reports whether a rule speaks of the gangs of a queue.
+func (c *choice) concerns(rule framework.Rule, q *model.Queue) bool {
+	if rule == framework.Preempting || q == c.Gang.Queue {
+		return rule == framework.Preempting && q == c.Gang.Queue
 	}
-	if rule == framework.Preempting {
-		return g.Queue == c.Gang.Queue
-	}
-	if g.Queue == c.Gang.Queue {
-		return false
-	}
-	_, branch := c.world.Quota.Siblings(c.Gang.Queue.ID, g.Queue.ID)
-	for at := g.Queue.ID; ; at = c.world.Quota.Parent(at) {
+	_, branch := c.world.Quota.Siblings(c.Gang.Queue.ID, q.ID)
+	for at := q.ID; ; at = c.world.Quota.Parent(at) {
 		if !c.world.Queues()[at].Reclaimable {
 			return false
 		}
 		if at == branch {
 			return true
 		}
+	}
+}
+
+// ask asks the plugins about the gangs of a queue, only once if they look at the queue alone.
+func (c *choice) ask(rule framework.Rule, gangs []*model.Gang) {
+	once, asked := c.tiers.VoteByQueue(rule), false
+	for _, g := range gangs {
+		if g == c.Gang || forbids(g.Annotations) {
+			continue
+		}
+		if !once || !asked {
+			if asked = c.thinkable(rule, g); !asked {
+				if once {
+					return
+				}
+				continue
+			}
+		}
+		c.givers = append(c.givers, giver{rule, g})
 	}
 }
 
@@ -82,6 +103,40 @@ func (c *choice) thinkable(rule framework.Rule, g *model.Gang) bool {
 	return c.tiers.MayTake(rule, framework.Taking{By: c.Gang, Need: c.Need, From: g, Takes: c.little})
 }
 
+// promising reports whether there would be room for as many tasks of each class as there
+// are, if all left that may be asked.
+func (c *choice) promising() bool {
+	for _, from := range c.givers {
+		for _, t := range from.gang.Tasks {
+			if t.Placed() {
+				c.Holders.free(t)
+			}
+		}
+	}
+	return c.roomy() && len(c.givers) > 0
+}
+
+// roomy reports whether there would be room for as many tasks of each class as there are,
+// with what was noted to be freed; that is forgotten then.
+func (c *choice) roomy() bool {
+	defer c.Holders.clear()
+	for _, class := range c.Classes {
+		lack := class.N - class.Room
+		for _, n := range c.Holders.nodes {
+			if lack <= 0 {
+				break
+			}
+			if class.Fits(n) {
+				lack -= c.more(class, n, c.Holders.freed[n.ID])
+			}
+		}
+		if lack > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // divide makes the units of a gang: each task by itself, those of a whole sub-group
 // together, and all of it. Which of them it can do without shows when they are taken.
 func (c *choice) divide(rule framework.Rule, g *model.Gang) {
@@ -94,19 +149,19 @@ func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 	apart := broken || g.Counts.Held() > g.Min
 	if apart {
 		for _, some := range slices.Backward(parts(g, tasks)) { // the order is turned round later
-			c.add(&unit{rule: rule, gang: g, tasks: some, keep: keep, broken: broken})
+			c.add(unit{rule: rule, gang: g, tasks: some, keep: keep, broken: broken})
 		}
 	}
 	breaks := !c.Beyond && !slices.Contains(c.Sparing, rule)
 	if breaks && all && keep == 0 && !broken && together(g) && len(tasks) > 0 {
-		c.add(&unit{rule: rule, gang: g, tasks: tasks, whole: true, again: apart})
+		c.add(unit{rule: rule, gang: g, tasks: tasks, whole: true, again: apart})
 	}
 }
 
 // candidates are the tasks of a gang that may be taken, the first to go first; all: it
 // has no others.
 func (c *choice) candidates(g *model.Gang) (tasks []*model.Task, all bool) {
-	all = true
+	tasks, all = c.room(g), true
 	for _, t := range g.Tasks {
 		switch {
 		case !t.Placed():
@@ -125,9 +180,6 @@ func (c *choice) candidates(g *model.Gang) (tasks []*model.Task, all bool) {
 // such tasks, since what is of use without them is not known.
 func (c *choice) divideOwn() {
 	g := c.Gang
-	if len(g.SubGroups) > 0 || forbids(g.Annotations) {
-		return
-	}
 	least := g.Min
 	if !g.Whole() {
 		for _, class := range c.Classes {
@@ -137,7 +189,7 @@ func (c *choice) divideOwn() {
 	tasks, _ := c.candidates(g)
 	keep, _ := g.MustStay()
 	for i := range slices.Backward(tasks) {
-		c.add(&unit{rule: framework.Swapping, gang: g, tasks: tasks[i : i+1], keep: max(keep, least)})
+		c.add(unit{rule: framework.Swapping, gang: g, tasks: tasks[i : i+1], keep: max(keep, least)})
 	}
 }
 
@@ -201,7 +253,27 @@ func parts(g *model.Gang, tasks []*model.Task) [][]*model.Task {
 	})
 }
 
-func (c *choice) add(u *unit) {
+// room is an empty list for the tasks that a gang has on nodes; those of many gangs are cut
+// from one.
+func (c *choice) room(g *model.Gang) []*model.Task {
+	n := int(g.Counts.Placed)
+	if len(c.lists) < n {
+		c.lists = make([]*model.Task, max(n, many))
+	}
+	list := c.lists[:0:n]
+	c.lists = c.lists[n:]
+	return list
+}
+
+// many is of how many units memory is taken at once: there may be 100,000.
+const many = 512
+
+func (c *choice) add(of unit) {
+	if len(c.memory) == cap(c.memory) {
+		c.memory = make([]unit, 0, many)
+	}
+	c.memory = append(c.memory, of)
+	u := &c.memory[len(c.memory)-1]
 	for _, t := range u.tasks {
 		if !t.Started.IsZero() {
 			u.lost += max(0, c.Now.Sub(t.Started).Seconds())

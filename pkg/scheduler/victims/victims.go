@@ -28,8 +28,9 @@ type Request struct {
 	Sparing []framework.Rule
 	// Beyond says that the gang can do without it: no gang is broken for that, and none
 	// that is broken gives anything.
-	Beyond bool
-	Now    time.Time
+	Beyond  bool
+	Now     time.Time
+	Holders *Holders
 	// In is the task of least priority of those that are to be placed.
 	In *model.Task
 	// Stays says that a task can't be made to go now.
@@ -76,7 +77,9 @@ func (v Victim) Why(w *model.World, tiers *framework.Tiers, by *model.Gang) reas
 	}
 	for _, d := range asks.Dims() {
 		if name := w.Resources.Name(d); used.At(d) > part.At(d) && name != resource.Pods {
-			why.Short = append(why.Short, framework.Shortage(name, name, asks.At(d), used.At(d), part.At(d)))
+			short := framework.Shortage(name, name, asks.At(d), used.At(d), part.At(d))
+			short.Never = false // it is the owner's part, and no ceiling
+			why.Short = append(why.Short, short)
 		}
 	}
 	return why
@@ -88,6 +91,8 @@ type Outcome struct {
 	// and those that are going anyway.
 	Enough  bool
 	Victims []Victim
+	// Looked is how many candidates there were, each a task or a gang: what the search cost.
+	Looked int
 	// Protected says that some were left out that may be candidates another time.
 	Protected bool
 }
@@ -95,41 +100,33 @@ type Outcome struct {
 // Choose finds the victims for a request. They have left the world then, and so have those
 // that are going anyway.
 func Choose(w *model.World, tiers *framework.Tiers, r Request) Outcome {
-	without(w)
+	r.Holders.see(w)
+	r.Holders.without(w)
 	if r.Enough() && (r.Counts || r.Places()) {
 		return Outcome{Enough: true}
 	}
 	c := newChoice(w, tiers, r)
 	mark := w.Mark()
 	for _, found := range []func() bool{c.sweep, c.sweepSmallest, c.search} {
+		c.kept = false
 		if found() {
 			c.spare()
-			return Outcome{Enough: true, Victims: c.victims()}
+			return Outcome{Enough: true, Victims: c.victims(), Looked: len(c.units)}
 		}
 		c.reset()
 		w.Rollback(mark) // leaves no more to take back than was there
-	}
-	return Outcome{Protected: c.protected}
-}
-
-// without takes those away that are going.
-func without(w *model.World) {
-	for g := range w.Gangs() {
-		if g.Counts.Releasing == 0 {
-			continue
-		}
-		for _, t := range g.Tasks {
-			if t.Bucket == model.Releasing && t.On != nil {
-				w.Evict(t)
-			}
+		if c.Counts && !c.kept {
+			break // they all left, in vain
 		}
 	}
+	return Outcome{Protected: c.protected, Looked: len(c.units)}
 }
 
 // Fits reports whether letting candidates go makes a condition true that needs no place on
 // nodes, such as room in a queue. The world is then as it was.
 func Fits(w *model.World, tiers *framework.Tiers, r Request) bool {
 	defer w.Rollback(w.Mark())
+	r.Holders.see(w)
 	c := newChoice(w, tiers, r)
 	for _, u := range c.units {
 		if c.take(u) && r.Enough() {
@@ -145,9 +142,13 @@ type choice struct {
 
 	world     *model.World
 	tiers     *framework.Tiers
-	units     []*unit // in the order in which they leave
+	givers    []giver // who has candidates
+	units     []*unit // the candidates, in the order in which they leave
 	taken     []*unit
+	memory    []unit        // for further units
+	lists     []*model.Task // for those of units
 	protected bool
+	kept      bool // some could not leave, as things were when their turn came
 	budget    int
 	surplus   surplus
 	given     sums // by those that left
@@ -159,6 +160,16 @@ type choice struct {
 func newChoice(w *model.World, tiers *framework.Tiers, r Request) *choice {
 	c := &choice{world: w, tiers: tiers, Request: r, given: make(sums, w.Quota.Len())}
 	c.gather()
+	if !c.promising() {
+		return c
+	}
+	for _, from := range c.givers {
+		if from.rule == framework.Swapping {
+			c.divideOwn()
+		} else {
+			c.divide(from.rule, from.gang)
+		}
+	}
 	c.measure()
 	c.order()
 	return c
@@ -203,8 +214,14 @@ func (c *choice) sweepSmallest() bool {
 // take lets a unit go when that is lawful as the world stands, and leaves no half gang.
 func (c *choice) take(u *unit) bool {
 	if !c.lawful(u) {
+		c.kept = true
 		return false
 	}
+	return c.send(u)
+}
+
+// send lets a unit go, unless that leaves half a gang.
+func (c *choice) send(u *unit) bool {
 	for _, t := range u.tasks {
 		if t.Bucket != model.Evicted {
 			c.world.Evict(t)
@@ -215,7 +232,7 @@ func (c *choice) take(u *unit) bool {
 		for _, t := range u.gone {
 			c.world.Return(t)
 		}
-		u.gone = nil
+		u.gone, c.kept = nil, true
 		return false
 	}
 	if len(u.gone) == 0 {

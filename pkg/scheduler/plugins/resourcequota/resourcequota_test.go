@@ -106,7 +106,7 @@ func TestWhatAQuotaLeavesBoundsAdmission(t *testing.T) {
 			[]*corev1.ResourceQuota{quota("q", list{"memory", "4Gi"}, nil)},
 			"",
 			map[string]int64{"memory": 5 << 30},
-			1, "minResources exceed what ResourceQuota ml/q leaves: memory needs 5Gi, 0 of 4Gi used (short 1Gi)",
+			1, "minResources exceed what ResourceQuota ml/q leaves: memory needs 5Gi, 0 of 4Gi used (short 1Gi; more than it ever has)",
 		},
 		"GPUs": {
 			[]*corev1.ResourceQuota{quota("q", list{"requests.nvidia.com/gpu", "8"}, list{"requests.nvidia.com/gpu", "6"})},
@@ -148,13 +148,13 @@ func TestOfSeveralQuotasOrOddOnes(t *testing.T) {
 			"",
 			map[string]int64{"cpu": 1000, "memory": 2},
 			1,
-			"minResources exceed what ResourceQuota ml/b leaves: cpu needs 1, 0 of 500m used (short 500m); requests.memory needs 2, 0 of 1 used (short 1)",
+			"minResources exceed what ResourceQuota ml/b leaves: cpu needs 1, 0 of 500m used (short 500m; more than it ever has); requests.memory needs 2, 0 of 1 used (short 1; more than it ever has)",
 		},
 		"what the owner wants now": {
 			[]*corev1.ResourceQuota{quota("q", list{"cpu", "2"}, nil, func(q *corev1.ResourceQuota) { q.Status.Hard = nil })},
 			"",
 			map[string]int64{"cpu": 3000},
-			1, "minResources exceed what ResourceQuota ml/q leaves: cpu needs 3, 0 of 2 used (short 1)",
+			1, "minResources exceed what ResourceQuota ml/q leaves: cpu needs 3, 0 of 2 used (short 1; more than it ever has)",
 		},
 		"amounts beyond their range": {
 			[]*corev1.ResourceQuota{quota("q", list{"memory", "16Ei"}, list{"memory", "16Ei"})},
