@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/muster-sh/muster/pkg/model"
@@ -86,9 +88,15 @@ func drawFull(t *rapid.T) *full {
 // drawRunning draws a gang whose tasks have their nodes, of at most so many tasks.
 func (f *full) drawRunning(t *rapid.T, i, most int) int {
 	g := smallGang{queue: rapid.IntRange(0, len(f.queues)-1).Draw(t, "queue")}
+	if rapid.IntRange(0, 2).Draw(t, "parted") == 0 {
+		g.rings, g.size = rapid.IntRange(0, 2).Draw(t, "rings"), rapid.IntRange(1, 2).Draw(t, "size")
+	}
 	f.gangs = append(f.gangs, g)
 	for range rapid.IntRange(0, min(most, 4)).Draw(t, "tasks") {
 		task := smallTask{ask: [2]int64{rapid.Int64Range(0, 3).Draw(t, "gpu"), rapid.Int64Range(0, 3).Draw(t, "cpu")}, node: -1}
+		if g.size > 0 {
+			task.ring = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "ring")
+		}
 		n := rapid.IntRange(0, len(f.nodes)-1).Draw(t, "node")
 		if f.nodes[n][0] < task.ask[0] || f.nodes[n][1] < task.ask[1] {
 			continue
@@ -125,6 +133,9 @@ func (f *full) tell(t *rapid.T, i int) {
 	if f.protected[i] {
 		spec.Annotations = map[string]string{"volcano.sh/preemptable": "false"}
 	}
+	if g.size > 0 {
+		spec.SubGroups = []model.SubGroup{{Name: "rings", By: []string{"ring"}, Size: int32(g.size), Least: int32(g.rings)}}
+	}
 	f.engine.Apply(engine.GangSet{Gang: spec})
 	for k := range g.tasks {
 		f.engine.Apply(engine.TaskSet{Task: f.spec(i, k)})
@@ -136,6 +147,7 @@ func (f *full) spec(i, k int) model.TaskSpec {
 	s := model.TaskSpec{
 		UID: uid, Name: uid, Gang: fmt.Sprintf("g%d", i), Role: "0", Ours: true,
 		Shape: model.Shape{Key: fmt.Sprint(task.ask), Requests: resource.ListOf(map[string]int64{"gpu": task.ask[0], "cpu": task.ask[1]})},
+		Pod:   &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"ring": task.ring}}},
 	}
 	if task.node >= 0 {
 		s.Node = fmt.Sprintf("n%d", task.node)
@@ -161,20 +173,66 @@ func (f *full) units(victims []place) (units []leaving, lawful bool) {
 		by[v.gang] = append(by[v.gang], v)
 	}
 	for i, list := range by {
-		left, g := len(f.gangs[i].tasks)-len(list), &f.gangs[i]
-		switch broken := len(g.tasks) < g.min; {
+		g := &f.gangs[i]
+		switch broken := !g.without(nil); {
 		case len(list) == 0:
-		case left >= g.min || broken:
-			for _, v := range list {
-				units = append(units, leaving{tasks: []place{v}, gang: i, gpus: f.gpus([]place{v})})
+		case broken || g.without(list):
+			for _, some := range g.parts(i) {
+				switch n := overlap(some, list); {
+				case n == len(some):
+					units = append(units, leaving{tasks: some, gang: i, gpus: f.gpus(some)})
+				case n > 0:
+					return nil, false
+				}
 			}
-		case left == 0:
+		case len(list) == len(g.tasks):
 			units = append(units, leaving{tasks: list, gang: i, whole: true, gpus: f.gpus(list)})
 		default:
 			return nil, false
 		}
 	}
 	return units, true
+}
+
+func overlap(a, b []place) (n int) {
+	for _, v := range a {
+		if slices.Contains(b, v) {
+			n++
+		}
+	}
+	return n
+}
+
+// without says whether a gang that runs has its minimum when some of it are gone.
+func (g *smallGang) without(gone []place) bool {
+	left := *g
+	left.tasks = nil
+	for k, task := range g.tasks {
+		if !slices.ContainsFunc(gone, func(v place) bool { return v.task == k }) {
+			left.tasks = append(left.tasks, task)
+		}
+	}
+	return left.whole()
+}
+
+// parts are the tasks of a gang as they may leave, the last first: those of a ring that has
+// all it needs together.
+func (g *smallGang) parts(i int) (parts [][]place) {
+	rings := map[string]int{}
+	for _, task := range g.tasks {
+		rings[task.ring]++
+	}
+	at := map[string]int{}
+	for k, task := range slices.Backward(g.tasks) {
+		n, begun := at[task.ring]
+		if g.size > 0 && rings[task.ring] >= g.size && begun {
+			parts[n] = append(parts[n], place{i, k})
+			continue
+		}
+		at[task.ring] = len(parts)
+		parts = append(parts, []place{{i, k}})
+	}
+	return parts
 }
 
 // lawful says whether these victims may be taken, in some order.
@@ -317,16 +375,17 @@ func (f *full) gpus(tasks []place) (sum int64) {
 
 // beyond is how many GPUs the tasks of a gang have that it can do without, the last first.
 func (f *full) beyond(i int) (sum int64) {
-	g := f.gangs[i]
-	if f.protected[i] {
+	g := &f.gangs[i]
+	broken := !g.without(nil)
+	if f.protected[i] || !broken && len(g.tasks) <= g.min {
 		return 0
 	}
-	first := g.min
-	if len(g.tasks) < g.min {
-		first = 0
-	}
-	for _, task := range g.tasks[first:] {
-		sum += task.ask[0]
+	var gone []place
+	for _, some := range g.parts(i) {
+		if more := slices.Concat(gone, some); broken || g.without(more) {
+			gone = more
+			sum += f.gpus(some)
+		}
 	}
 	return sum
 }
