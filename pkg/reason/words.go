@@ -68,9 +68,9 @@ func (r Reason) giving() string {
 		return fmt.Sprintf("its gang could not be made whole again within %s: of %d that it needs, %d are left", r.Value, r.Need, r.Have)
 	case Shuffled:
 		if r.Kind == "PodGroup" {
-			return fmt.Sprintf("its gang goes as a whole, since a pod of it has to leave node %s: %s", r.Object, r.Value)
+			return fmt.Sprintf("its gang goes as a whole, since plugin %s has a pod of it leave node %s: %s", r.Field, r.Object, r.Value)
 		}
-		return fmt.Sprintf("it has to leave node %s: %s", r.Object, r.Value)
+		return fmt.Sprintf("plugin %s has it leave node %s: %s", r.Field, r.Object, r.Value)
 	case Preempted:
 		return fmt.Sprintf("its room is needed for PodGroup %s of its queue %q, whose priority is %d, its own %d", r.Object, r.Value, r.Need, r.Have)
 	default:

@@ -90,8 +90,9 @@ type Dismisses interface {
 
 // Wish is a task that a plugin wants to go.
 type Wish struct {
-	Task *model.Task
-	Why  string // completes "it has to leave its node: "
+	Task   *model.Task
+	Why    string // completes "it has to leave its node: "
+	Plugin string // whose wish it is; [Tiers.Wishes] fills it in
 	// Most is how many tasks of its gang may go at once, those of a whole gang aside; 0: any number.
 	Most int32
 	// Whole: where a gang can't do without the task, all of it may go.
@@ -101,7 +102,12 @@ type Wish struct {
 // Wishes gathers what all plugins wish, in their order.
 func (t *Tiers) Wishes(w *model.World, now time.Time) []Wish {
 	var wishes []Wish
-	ask(t, t.dismissals, "say which tasks it wants to go", func(p Dismisses) { wishes = append(wishes, p.Wishes(w, now)...) })
+	ask(t, t.dismissals, "say which tasks it wants to go", func(p Dismisses) {
+		for _, wish := range p.Wishes(w, now) {
+			wish.Plugin = named(p)
+			wishes = append(wishes, wish)
+		}
+	})
 	return wishes
 }
 
