@@ -35,6 +35,7 @@ const (
 	MakingRoom       Code = "MakingRoom"         // others were told to go, to make room for it
 	Preempted        Code = "Preempted"          // it has to go for a gang of its queue that comes before it
 	Reclaimed        Code = "Reclaimed"          // it has to go for a gang of another queue that deserves the room
+	MoreUrgent       Code = "MoreUrgent"         // it has to go for a gang whose deadline is near
 	Unrepaired       Code = "Unrepaired"         // it has to go because its gang lost a part of its minimum for too long
 	DeadlineTooSoon  Code = "DeadlineTooSoon"    // what remains to be done takes longer than there is time
 	DeadlineMissed   Code = "DeadlineMissed"     // the deadline has passed, and it is not done

@@ -171,6 +171,10 @@ func TestVotesHaveTheirWords(t *testing.T) {
 
 func TestThoseWhoLeaveTheirNodesAreToldWhy(t *testing.T) {
 	check(t, map[string]worded{
+		"one that is less urgent": {
+			reason.Reason{Code: reason.MoreUrgent, Kind: "PodGroup", Object: "ml/bert", Role: "research", Value: "2026-06-01T00:00:00Z", Need: 7200, Have: 10800},
+			`its room is needed for PodGroup ml/bert of queue "research", whose deadline 2026-06-01T00:00:00Z is near: 2h0m0s of work remain, and 3h0m0s until then`,
+		},
 		"a pod": {
 			reason.Reason{Code: reason.Shuffled, Kind: "Node", Object: "n1", Field: "tdm", Value: "revocable zone night is open 20:00-06:00"},
 			"plugin tdm has it leave node n1: revocable zone night is open 20:00-06:00",

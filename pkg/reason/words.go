@@ -40,7 +40,7 @@ func (r Reason) first() string {
 		return fmt.Sprintf("the scheduler extender at %s can't be asked: %s; it is tried again, or set extender.ignorable", r.Object, r.Value)
 	case ExtenderRefused:
 		return fmt.Sprintf("the scheduler extender at %s says no: %s", r.Object, r.Value)
-	case DeadlineTooSoon, DeadlineMissed:
+	case DeadlineTooSoon, DeadlineMissed, MoreUrgent:
 		return r.deadline()
 	case MakingRoom, Preempted, Reclaimed, Unrepaired, Shuffled:
 		return r.giving()
@@ -54,6 +54,10 @@ func (r Reason) deadline() string {
 	need := time.Duration(r.Need) * time.Second
 	if r.Code == DeadlineMissed {
 		return fmt.Sprintf("the deadline %s has passed, and it is not done", r.Value)
+	}
+	if r.Code == MoreUrgent {
+		return fmt.Sprintf("its room is needed for PodGroup %s of queue %q, whose deadline %s is near: %s of work remain, and %s until then",
+			r.Object, r.Role, r.Value, need, time.Duration(r.Have)*time.Second)
 	}
 	return fmt.Sprintf("the deadline %s can't be met: by its %s %s of work remain, and %s until then: %s",
 		r.Value, r.Field, need, time.Duration(r.Have)*time.Second, r.Remedy)

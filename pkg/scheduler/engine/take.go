@@ -10,6 +10,7 @@ import (
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
@@ -45,7 +46,7 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 	default:
 		return false // room alone would not help
 	}
-	lack, n := lackOf(g, no)
+	lack, n := e.lackOf(g, no)
 	if vain, until, ok := e.patience.Waits(lack, n, c.Now); ok {
 		en.vain = vain
 		e.alarm(en, until)
@@ -235,12 +236,20 @@ func (c *Cycle) awaitRoom(en *entry) Turn {
 }
 
 // lackOf is what a gang lacks, and of how many tasks.
-func lackOf(g *model.Gang, no refusal) (victims.Lack, int) {
+func (e *Engine) lackOf(g *model.Gang, no refusal) (victims.Lack, int) {
 	if len(no.groups) != 1 {
 		return victims.Lack{Gang: g}, 0
 	}
 	gr := no.groups[0]
-	return victims.Lack{Queue: g.Queue, Priority: g.Priority, Class: gr.class.ID}, len(gr.tasks)
+	return victims.Lack{Queue: g.Queue, Priority: g.Priority, Class: gr.class.ID, Presses: e.presses(g)}, len(gr.tasks)
+}
+
+// presses reports whether a plugin entitles a gang to the room of others by any rule.
+func (e *Engine) presses(g *model.Gang) bool {
+	return slices.ContainsFunc(e.rules, func(r framework.Rule) bool {
+		_, ok := e.tiers.Pressing(r, g)
+		return ok
+	})
 }
 
 // redeem ends the hold of a gang that is placed, and accounts for what lay idle meanwhile.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/quota"
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
@@ -68,6 +69,23 @@ type VotesByQueue interface {
 // priority that one rule speaks of, those of a higher rank are the last to. 0: no opinion.
 type RanksVictims interface {
 	VictimRank(g *model.Gang) int
+}
+
+// Presses is for plugins that entitle gangs to the room of others for another cause than
+// priority or what queues deserve: what was promised to them. Pressing says why, for the
+// victims: the queue and the PodGroup are filled in.
+type Presses interface {
+	Pressing(rule Rule, g *model.Gang) (reason.Reason, bool)
+}
+
+// Pressing is why a plugin entitles a gang; false when none does.
+func (t *Tiers) Pressing(rule Rule, g *model.Gang) (reason.Reason, bool) {
+	for _, p := range t.pressers {
+		if why, ok := p.Pressing(rule, g); ok {
+			return why, true
+		}
+	}
+	return reason.Reason{}, false
 }
 
 // VictimRank is the highest rank that a plugin gives a gang.
@@ -162,6 +180,7 @@ func (t *Tiers) canvass(tier []Enabled) {
 		t.protectors = add(t.protectors, p, 0)
 		t.repairs = add(t.repairs, p, 0)
 		t.victimRanks = add(t.victimRanks, p, 0)
+		t.pressers = add(t.pressers, p, 0)
 		if v, ok := p.Plugin.(VotesOnPreempting); ok && p.Off&Preempt == 0 {
 			votes[Preempting] = append(votes[Preempting], v.VoteOnPreempting)
 		}

@@ -165,8 +165,10 @@ const evictionByScheduler = "EvictionByScheduler"
 
 // disruption is the reason of a pod's condition DisruptionTarget.
 func disruption(d engine.Evict) string {
-	if d.Why.Code == reason.Preempted || d.Why.Code == reason.Reclaimed {
+	switch d.Why.Code {
+	case reason.Preempted, reason.Reclaimed, reason.MoreUrgent:
 		return corev1.PodReasonPreemptionByScheduler
+	default:
+		return evictionByScheduler
 	}
-	return evictionByScheduler
 }

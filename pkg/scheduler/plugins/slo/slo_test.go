@@ -38,6 +38,8 @@ type abilities interface { //nolint:interfacebloat // all that a plugin can do
 	framework.Reserves
 	framework.RanksVictims
 	framework.Notices
+	framework.VotesOnPreempting
+	framework.VotesOnReclaiming
 }
 
 type fataler interface {
