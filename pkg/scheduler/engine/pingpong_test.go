@@ -25,7 +25,8 @@ type greedy struct {
 	made    map[string]int    // pods so far
 	evicted map[string]int    // gangs, in how many plans
 	decided []engine.Decision // in the last cycle
-	took    map[string]int    // gangs for which others went, in how many plans; see urged
+	took    map[string]bool   // gangs for whose deadlines others went
+	served  map[string]bool   // those that were placed after that
 }
 
 func newGreedy(t interface{ Fatal(...any) }, plugin string, nodes, size int) *greedy {
@@ -37,7 +38,7 @@ func newGreedy(t interface{ Fatal(...any) }, plugin string, nodes, size int) *gr
 	config.Actions = append(slices.Clone(config.Actions), preempt.New(), reclaim.New())
 	g := &greedy{
 		Engine: withGuest(t, config, nil), config: config, now: start,
-		sizes: map[string]int{}, made: map[string]int{}, evicted: map[string]int{}, took: map[string]int{},
+		sizes: map[string]int{}, made: map[string]int{}, evicted: map[string]int{}, took: map[string]bool{}, served: map[string]bool{},
 	}
 	for i := range nodes {
 		g.Apply(node(i, int64(size)))

@@ -30,7 +30,7 @@ func (p *plugin) stands(t framework.Taking) bool {
 	if it == nil || it.done {
 		return false
 	}
-	it.serve() // it may be placed and have to go within one cycle
+	it.serve() // it may be placed and have to go within one cycle, of which no Begin learns
 	if it.replicas > 0 && (t.Spare != nil || t.From.Counts.Placed <= it.replicas) {
 		return true
 	}
@@ -49,6 +49,9 @@ func (p *plugin) Pressing(rule framework.Rule, g *model.Gang) (reason.Reason, bo
 // VoteOnPreempting has urgent gangs take from those of their priority, or lower, of which
 // no promise would break, and keeps what they took from those of the same.
 func (p *plugin) VoteOnPreempting(t framework.Taking) framework.Vote {
+	if !p.preempts && !p.reclaims {
+		return framework.Abstain
+	}
 	stands := p.stands(t)
 	switch {
 	case !p.preempts || t.By.Priority < t.From.Priority:
@@ -64,10 +67,10 @@ func (p *plugin) VoteOnPreempting(t framework.Taking) framework.Vote {
 // unless a promise would break, and keeps what they took from all but those to whom it is
 // guaranteed.
 func (p *plugin) VoteOnReclaiming(t framework.Taking) framework.Vote {
-	stands := p.stands(t)
 	if !p.reclaims {
 		return framework.Abstain
 	}
+	stands := p.stands(t)
 	move := quota.Transfer{To: t.By.Queue.ID, Need: t.Need, From: t.From.Queue.ID, Takes: t.Takes, Given: t.Given}
 	switch {
 	case !stands && p.entitled(framework.Reclaiming, t.By) && p.world.Quota.KeepsGuarantees(move):
