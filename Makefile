@@ -67,7 +67,7 @@ tidy-check:
 	@for dir in . $(NESTED); do (cd $$dir && go mod tidy -diff) || { echo "$$dir: run go mod tidy"; exit 1; }; done
 
 .PHONY: test
-test: test-unit test-integration ## run all tests; the first run builds a control plane and operators, in a quarter of an hour on two cores
+test: test-unit test-integration ## run all tests; the first run builds a control plane, operators and Prometheus, in a quarter of an hour on two cores
 
 .PHONY: test-unit
 test-unit: ## run the tests that need no control plane, those of nested modules too
@@ -76,7 +76,7 @@ test-unit: ## run the tests that need no control plane, those of nested modules 
 
 .PHONY: test-integration
 test-integration: ## run the tests against a real API server and real operators
-	go run $(CLUSTER) build controlplane training-operator
+	go run $(CLUSTER) build controlplane training-operator prometheus
 	go test -p 1 -timeout 30m $(INTEGRATION)
 
 .PHONY: bench

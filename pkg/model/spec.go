@@ -100,6 +100,7 @@ type TaskSpec struct {
 	Started  time.Time
 	Deleting bool
 	Ended    Ended
+	Finished time.Time `json:",omitzero"` // when it ended; zero while it has not, or that is not known
 	// Pod is the pod itself, for plugins that look further; nil in scripts. It is shared: nobody may change it.
 	Pod *corev1.Pod
 }

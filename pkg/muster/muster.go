@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	_ "time/tzdata" // settings name time zones, and images without an operating system know none
 
 	"github.com/spf13/cobra"
 

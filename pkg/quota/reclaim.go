@@ -37,7 +37,7 @@ func (s Standing) MayReclaim(t Transfer, waived int) bool {
 	first := min(waived, levels)
 	at := t.To
 	for level := 0; ; level++ {
-		if level >= first && !s.within(at, t) {
+		if level >= first && !s.Tree.within(at, s.Part(at), t) {
 			return false
 		}
 		if at == to {
@@ -56,16 +56,63 @@ func (s Standing) MayReclaim(t Transfer, waived int) bool {
 	}
 }
 
+// KeepsGuarantees reports whether a transfer leaves the queue that gives, and those above
+// it up to where the branches part, what they are guaranteed.
+func (t *Tree) KeepsGuarantees(tr Transfer) bool {
+	to, from := t.Siblings(tr.To, tr.From)
+	if to == from {
+		return false // one of them is above the other
+	}
+	for at := tr.From; t.keeps(at, tr.Takes); at = t.Parent(at) {
+		if at == from {
+			return true
+		}
+	}
+	return false
+}
+
+// IsGuaranteed reports whether a transfer brings the queue that takes, or one above it below
+// where the branches part, no more than it is guaranteed.
+func (t *Tree) IsGuaranteed(tr Transfer) bool {
+	to, from := t.Siblings(tr.To, tr.From)
+	for at := tr.To; to != from; at = t.Parent(at) {
+		var part Limit
+		for d, g := range t.Terms(at).Guarantee {
+			if g > 0 {
+				part.set(d, g)
+			}
+		}
+		if t.within(at, part, tr) {
+			return true
+		}
+		if at == to {
+			break
+		}
+	}
+	return false
+}
+
+// keeps reports whether a queue keeps its guarantee when it gives so much.
+func (t *Tree) keeps(id ID, takes resource.Vector) bool {
+	used, guarantee := t.Used(id), t.Terms(id).Guarantee
+	for d, n := range takes {
+		if g := guarantee.At(d); n > 0 && g > 0 && used.At(d)-n < g {
+			return false
+		}
+	}
+	return true
+}
+
 // within reports whether a queue with need more has no more than its part, of all that
 // the part names; it must name something that is needed.
-func (s Standing) within(id ID, t Transfer) bool {
-	part, used := s.Part(id), s.Tree.Used(id)
+func (t *Tree) within(id ID, part Limit, tr Transfer) bool {
+	used := t.Used(id)
 	var given resource.Vector
-	if t.Given != nil {
-		given = t.Given(id)
+	if tr.Given != nil {
+		given = tr.Given(id)
 	}
 	named := false
-	for d, n := range t.Need {
+	for d, n := range tr.Need {
 		if n <= 0 || !part.Has(d) {
 			continue
 		}
@@ -80,20 +127,17 @@ func (s Standing) within(id ID, t Transfer) bool {
 // spares reports whether a queue has more than its part of something that the part
 // of the taker names, and keeps its guarantee.
 func (s Standing) spares(id ID, taker Limit, t Transfer) bool {
-	part, used, guarantee := s.Part(id), s.Tree.Used(id), s.Tree.Terms(id).Guarantee
+	if !s.Tree.keeps(id, t.Takes) {
+		return false
+	}
+	part, used := s.Part(id), s.Tree.Used(id)
 	var spare resource.Vector
 	if t.Spare != nil {
 		spare = t.Spare(id)
 	}
 	above := false
 	for d, n := range t.Takes {
-		if n <= 0 {
-			continue
-		}
-		if g := guarantee.At(d); g > 0 && used.At(d)-n < g {
-			return false
-		}
-		if taker.Has(d) && t.Need.At(d) > 0 && used.At(d)-spare.At(d) > part.Amount.At(d) {
+		if n > 0 && taker.Has(d) && t.Need.At(d) > 0 && used.At(d)-spare.At(d) > part.Amount.At(d) {
 			above = true
 		}
 	}

@@ -75,3 +75,38 @@ func TestAQueueReclaimsUpToItsPartOfWhatOthersHaveBeyondTheirs(t *testing.T) {
 		})
 	}
 }
+
+// TestGuaranteesAreKeptAndKnown: team is guaranteed 6 GPUs, of which mine has none of its
+// own; other is guaranteed 4.
+func TestGuaranteesAreKeptAndKnown(t *testing.T) {
+	tree := &quota.Tree{}
+	team, mine, other := tree.Add(), tree.Add(), tree.Add()
+	terms := func(gpus int64) quota.Terms { return quota.Terms{Guarantee: resource.Vector{gpus}} }
+	tree.Set(team, quota.None, terms(6))
+	tree.Set(mine, team, quota.Terms{})
+	tree.Set(other, quota.None, terms(4))
+	tree.Charge(mine, resource.Vector{3, 9}, 1)
+	tree.Charge(other, resource.Vector{6, 9}, 1)
+	for name, tt := range map[string]struct {
+		need, takes       resource.Vector
+		keeps, guaranteed bool
+	}{
+		"what other has beyond its guarantee": {resource.Vector{2}, resource.Vector{2}, true, true},
+		"what it is guaranteed":               {resource.Vector{3}, resource.Vector{3}, false, true},
+		"what nobody is guaranteed":           {resource.Vector{0, 9}, resource.Vector{0, 9}, true, false},
+		"more than team is guaranteed":        {resource.Vector{4}, resource.Vector{2}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			move := quota.Transfer{To: mine, Need: tt.need, From: other, Takes: tt.takes}
+			if got := tree.KeepsGuarantees(move); got != tt.keeps {
+				t.Errorf("other keeps its guarantee: %v, want %v", got, tt.keeps)
+			}
+			if got := tree.IsGuaranteed(move); got != tt.guaranteed {
+				t.Errorf("mine is guaranteed it: %v, want %v", got, tt.guaranteed)
+			}
+		})
+	}
+	if tree.KeepsGuarantees(quota.Transfer{To: mine, From: team}) || tree.IsGuaranteed(quota.Transfer{To: mine, From: team}) {
+		t.Error("a queue takes from the one above it")
+	}
+}

@@ -36,6 +36,7 @@ const (
 	Preempted        Code = "Preempted"          // it has to go for a gang of its queue that comes before it
 	Swapped          Code = "Swapped"            // it has to go for a task of its own gang that comes before it
 	Reclaimed        Code = "Reclaimed"          // it has to go for a gang of another queue that deserves the room
+	MoreUrgent       Code = "MoreUrgent"         // it has to go for a gang whose deadline is near
 	Unrepaired       Code = "Unrepaired"         // it has to go because its gang lost a part of its minimum for too long
 	DeadlineTooSoon  Code = "DeadlineTooSoon"    // what remains to be done takes longer than there is time
 	DeadlineMissed   Code = "DeadlineMissed"     // the deadline has passed, and it is not done
@@ -50,7 +51,7 @@ type Reason struct {
 	// Kind and Object name what the reason is about when that is not the gang itself, for example a Queue.
 	Kind   string `json:"kind,omitempty"`
 	Object string `json:"object,omitempty"`
-	// Field, Value and Remedy belong to Invalid and Unsupported.
+	// Field, Value and Remedy belong to Invalid and Unsupported; Shuffled names its plugin as Field.
 	Field  string `json:"field,omitempty"`
 	Value  string `json:"value,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
@@ -80,6 +81,21 @@ type Reason struct {
 	// Also are further causes that must be lifted as well. Only explanations name
 	// them: what is told of a gang is the first cause.
 	Also []Reason `json:"also,omitempty"`
+}
+
+// NodesHelp reports whether more nodes, or larger ones, could lift the first cause. Where
+// that is not known, they could.
+func (r Reason) NodesHelp() bool {
+	switch r.Code {
+	case GangMissing, NoGang, Invalid, Unsupported, Fault, BindRefused,
+		QueueMissing, QueueClosed, QueueCapability, BehindHead, NamespaceQuota,
+		NotEnoughParts, NotEnoughTasks, Gated, MakingRoom:
+		return false
+	case QueueGuarantee:
+		return r.Object == "" // of the cluster too little is left, not of a queue
+	default:
+		return true
+	}
 }
 
 // Equal reports whether two reasons say the same. It allocates nothing.

@@ -171,19 +171,52 @@ func TestVotesHaveTheirWords(t *testing.T) {
 
 func TestThoseWhoLeaveTheirNodesAreToldWhy(t *testing.T) {
 	check(t, map[string]worded{
+		"one that is less urgent": {
+			reason.Reason{Code: reason.MoreUrgent, Kind: "PodGroup", Object: "ml/bert", Role: "research", Value: "2026-06-01T00:00:00Z", Need: 7200, Have: 10800},
+			`its room is needed for PodGroup ml/bert of queue "research", whose deadline 2026-06-01T00:00:00Z is near: 2h0m0s of work remain, and 3h0m0s until then`,
+		},
 		"a pod": {
-			reason.Reason{Code: reason.Shuffled, Kind: "Node", Object: "n1", Value: "revocable zone night is open 20:00-06:00"},
-			"it has to leave node n1: revocable zone night is open 20:00-06:00",
+			reason.Reason{Code: reason.Shuffled, Kind: "Node", Object: "n1", Field: "tdm", Value: "revocable zone night is open 20:00-06:00"},
+			"plugin tdm has it leave node n1: revocable zone night is open 20:00-06:00",
 		},
 		"for another of its gang": {
 			reason.Reason{Code: reason.Swapped, Kind: "Pod", Object: "ml/head", Need: 9, Have: 3},
 			"its room is needed for pod ml/head of its own gang, whose priority is 9, its own 3",
 		},
 		"one of its gang": {
-			reason.Reason{Code: reason.Shuffled, Kind: "PodGroup", Object: "n1", Value: "revocable zone night is open 20:00-06:00"},
-			"its gang goes as a whole, since a pod of it has to leave node n1: revocable zone night is open 20:00-06:00",
+			reason.Reason{Code: reason.Shuffled, Kind: "PodGroup", Object: "n1", Field: "tdm", Value: "revocable zone night is open 20:00-06:00"},
+			"its gang goes as a whole, since plugin tdm has a pod of it leave node n1: revocable zone night is open 20:00-06:00",
 		},
 	})
+}
+
+// TestAutoscalersAreAskedOnlyWhereNodesHelp: who waits for quota, for his turn or for pods
+// that do not exist is no reason to buy nodes.
+func TestAutoscalersAreAskedOnlyWhereNodesHelp(t *testing.T) {
+	tests := map[string]struct {
+		why  reason.Reason
+		want bool
+	}{
+		"nodes lack room":                        {reason.Reason{Code: reason.NotEnoughNodes}, true},
+		"no node is large enough":                {reason.Reason{Code: reason.NeverFits}, true},
+		"the cluster is full":                    {reason.Reason{Code: reason.NotEnoughCluster}, true},
+		"guarantees leave too little of it":      {reason.Reason{Code: reason.QueueGuarantee}, true},
+		"guarantees leave too little of a queue": {reason.Reason{Code: reason.QueueGuarantee, Object: "research"}, false},
+		"a queue has its ceiling":                {reason.Reason{Code: reason.QueueCapability, Object: "research"}, false},
+		"another is before it":                   {reason.Reason{Code: reason.BehindHead, Object: "research"}, false},
+		"a namespace has its quota":              {reason.Reason{Code: reason.NamespaceQuota}, false},
+		"its queue is closed":                    {reason.Reason{Code: reason.QueueClosed}, false},
+		"room is being made":                     {reason.Reason{Code: reason.MakingRoom}, false},
+		"its pods do not exist":                  {reason.Reason{Code: reason.NotEnoughTasks}, false},
+		"nobody knows":                           {reason.Reason{Code: reason.ExtenderRefused}, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.why.NodesHelp(); got != tt.want {
+				t.Errorf("%v, want %v", got, tt.want)
+			}
+		})
+	}
 }
 
 func check(t *testing.T, tests map[string]worded) {

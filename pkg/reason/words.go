@@ -40,7 +40,7 @@ func (r Reason) first() string {
 		return fmt.Sprintf("the scheduler extender at %s can't be asked: %s; it is tried again, or set extender.ignorable", r.Object, r.Value)
 	case ExtenderRefused:
 		return fmt.Sprintf("the scheduler extender at %s says no: %s", r.Object, r.Value)
-	case DeadlineTooSoon, DeadlineMissed:
+	case DeadlineTooSoon, DeadlineMissed, MoreUrgent:
 		return r.deadline()
 	case MakingRoom, Preempted, Swapped, Reclaimed, Unrepaired, Shuffled:
 		return r.giving()
@@ -55,6 +55,10 @@ func (r Reason) deadline() string {
 	if r.Code == DeadlineMissed {
 		return fmt.Sprintf("the deadline %s has passed, and it is not done", r.Value)
 	}
+	if r.Code == MoreUrgent {
+		return fmt.Sprintf("its room is needed for PodGroup %s of queue %q, whose deadline %s is near: %s of work remain, and %s until then",
+			r.Object, r.Role, r.Value, need, time.Duration(r.Have)*time.Second)
+	}
 	return fmt.Sprintf("the deadline %s can't be met: by its %s %s of work remain, and %s until then: %s",
 		r.Value, r.Field, need, time.Duration(r.Have)*time.Second, r.Remedy)
 }
@@ -68,9 +72,9 @@ func (r Reason) giving() string {
 		return fmt.Sprintf("its gang could not be made whole again within %s: of %d that it needs, %d are left", r.Value, r.Need, r.Have)
 	case Shuffled:
 		if r.Kind == "PodGroup" {
-			return fmt.Sprintf("its gang goes as a whole, since a pod of it has to leave node %s: %s", r.Object, r.Value)
+			return fmt.Sprintf("its gang goes as a whole, since plugin %s has a pod of it leave node %s: %s", r.Field, r.Object, r.Value)
 		}
-		return fmt.Sprintf("it has to leave node %s: %s", r.Object, r.Value)
+		return fmt.Sprintf("plugin %s has it leave node %s: %s", r.Field, r.Object, r.Value)
 	case Swapped:
 		return fmt.Sprintf("its room is needed for pod %s of its own gang, whose priority is %d, its own %d", r.Object, r.Need, r.Have)
 	case Preempted:

@@ -74,7 +74,7 @@ func (s *Sim) happen(what, name string) error {
 		case "run":
 			t.Running = true
 		case "succeed":
-			t.Ended, t.Running = model.Succeeded, false
+			t.Ended, t.Running, t.Finished = model.Succeeded, false, s.now
 		case "crash":
 			t.Ended, t.Running = model.Failed, false
 		case "delete":

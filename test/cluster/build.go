@@ -20,14 +20,15 @@ const (
 	ControlPlane     = "controlplane"
 	TrainingOperator = "training-operator"
 	MPIOperator      = "mpi-operator"
+	Prometheus       = "prometheus"
 )
 
 // kubernetesVersion is what the API server says it is; the nested module pins the code.
 const kubernetesVersion = "v1.37.2"
 
-// recipe says how to build a binary: in which nested module, which package, and
-// which folder of which module holds its CRDs.
-type recipe struct{ module, pkg, crdModule, crdFolder string }
+// recipe says how to build a binary: in which nested module, which package, with which
+// build tags, and which folder of which module holds its CRDs.
+type recipe struct{ module, pkg, tags, crdModule, crdFolder string }
 
 func recipes() map[string]recipe {
 	return map[string]recipe{
@@ -40,6 +41,8 @@ func recipes() map[string]recipe {
 			module: "operators/mpi", pkg: "github.com/kubeflow/mpi-operator/cmd/mpi-operator",
 			crdModule: "github.com/kubeflow/mpi-operator", crdFolder: "manifests/base",
 		},
+		// Without the clouds it could find targets in, and without its web pages.
+		Prometheus: {module: "prometheus", pkg: "github.com/prometheus/prometheus/cmd/prometheus", tags: "remove_all_sd"},
 	}
 }
 

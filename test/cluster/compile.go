@@ -34,14 +34,14 @@ func (j *job) build(ctx context.Context) error {
 	if err := j.crds(ctx, filepath.Join(dir, "crds")); err != nil {
 		return err
 	}
-	packages, err := command(ctx, j.source, nil, "list", "-deps", j.pkg)
+	packages, err := command(ctx, j.source, nil, "list", "-tags", j.tags, "-deps", j.pkg)
 	if err != nil {
 		return err
 	}
 	j.packages.Store(int64(strings.Count(packages, "\n")))
 	const version = "k8s.io/component-base/version."
 	flags := fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=1 -X %[1]sgitMinor=37 -X %[1]sgitTreeState=clean", version, kubernetesVersion)
-	if _, err := command(ctx, j.source, &j.compiled, "build", "-v", "-ldflags", flags, "-o", filepath.Join(dir, "new"), j.pkg); err != nil {
+	if _, err := command(ctx, j.source, &j.compiled, "build", "-v", "-tags", j.tags, "-ldflags", flags, "-o", filepath.Join(dir, "new"), j.pkg); err != nil {
 		return err
 	}
 	return os.Rename(filepath.Join(dir, "new"), j.path)

@@ -262,7 +262,7 @@ func TestPodsOfAGangThatWaitsSayWhy(t *testing.T) {
 		}
 	}
 	const missing = `QueueMissing: queue "not-yet" does not exist: create it, or name another in spec.queue`
-	w.podsSay(t, ns, corev1.ConditionFalse, corev1.PodReasonUnschedulable, missing)
+	w.podsSay(t, ns, corev1.ConditionFalse, "QueueMissing", missing) // no node would help
 	eventually(t, func(ctx context.Context) error { return w.event(ctx, ns, "Pod", "big-7", missing) })
 	w.queue(t, "not-yet", schedulingv1beta1.QueueSpec{})
 	w.podsSay(t, ns, corev1.ConditionFalse, corev1.PodReasonUnschedulable, "NeverFits: ")

@@ -76,14 +76,18 @@ func eventually(t *testing.T, holds func(ctx context.Context) error) {
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
+	var last error
 	for {
 		err := holds(ctx)
 		if err == nil {
 			return
 		}
+		if last == nil || ctx.Err() == nil { // else the time is up, which says nothing
+			last = err
+		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("in vain: %v", err)
+			t.Fatalf("in vain: %v", last)
 		case <-tick.C:
 		}
 	}

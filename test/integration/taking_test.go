@@ -106,8 +106,11 @@ func TestAnOwnerReclaimsFiveHundredGPUsInOnePlan(t *testing.T) {
 	}
 }
 
-// disrupted gathers the pods whose DisruptionTarget condition names who needs their room.
-func (w *world) disrupted(t *testing.T, namespace, by string) func() int {
+// evictedByScheduler is why pods go though no other pod needs their room.
+const evictedByScheduler = "EvictionByScheduler"
+
+// disrupted counts the pods whose DisruptionTarget condition has that reason, and those words.
+func (w *world) disrupted(t *testing.T, namespace, why, words string) func() int {
 	t.Helper()
 	seen, err := w.core.CoreV1().Pods(namespace).Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -123,7 +126,7 @@ func (w *world) disrupted(t *testing.T, namespace, by string) func() int {
 				continue
 			}
 			for _, c := range p.Status.Conditions {
-				if c.Type == corev1.DisruptionTarget && c.Reason == corev1.PodReasonPreemptionByScheduler && strings.Contains(c.Message, by) {
+				if c.Type == corev1.DisruptionTarget && c.Reason == why && strings.Contains(c.Message, words) {
 					mu.Lock()
 					names[p.Name] = true
 					mu.Unlock()
@@ -169,7 +172,7 @@ func TestAHigherPriorityPreemptsAWholeGangThatNoBudgetProtects(t *testing.T) {
 	if _, err := w.core.PolicyV1().PodDisruptionBudgets(ns).Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	named := w.disrupted(t, ns, "PodGroup "+ns+"/high")
+	named := w.disrupted(t, ns, corev1.PodReasonPreemptionByScheduler, "PodGroup "+ns+"/high")
 	pg := &schedulingv1beta1.PodGroup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "high"},
 		Spec:       schedulingv1beta1.PodGroupSpec{MinMember: 4, Queue: "default", PriorityClassName: class.Name},

@@ -60,6 +60,10 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 				`configurations: action "gangpreempt": argument maxDomains has no effect here: victims are looked for among all nodes, not in one domain after the other`,
 			},
 		},
+		"urgent gangs that may take nothing": {
+			`{actions: "enqueue, allocate, gangpreempt", tiers: [{plugins: [{name: slo, arguments: {slo.preempt: true, slo.reclaim: true}}]}]}`,
+			[]string{`plugin "slo": argument slo.reclaim has no effect here: no action lets gangs take from others: configure reclaim`},
+		},
 		"arguments of actions": {
 			`{configurations: [{name: allocate, arguments: {predicateErrorCacheEnable: false}}], metrics: {type: prometheus, address: 'http://p:9090'}}`,
 			[]string{`configurations: action "allocate": argument predicateErrorCacheEnable has no effect here: ` + remembered, "metrics has no effect here: no plugin looks at what nodes use: configure usage or rescheduling"},

@@ -6,10 +6,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-sh/muster/pkg/scheduler/actions/gangpreempt"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/gangreclaim"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/preempt"
+	"github.com/muster-sh/muster/pkg/scheduler/actions/reclaim"
 	"github.com/muster-sh/muster/pkg/scheduler/actions/shuffle"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/rescheduling"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/slo"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/usage"
 )
 
@@ -71,5 +76,26 @@ func (p *parser) match(all []field) {
 	}
 	if evens && !slices.ContainsFunc(p.config.Actions, func(a engine.Action) bool { return a.Name() == shuffle.Name }) {
 		p.idle(even.line, fmt.Sprintf("plugin %q", rescheduling.Name), "no action carries it out: configure "+shuffle.Name)
+	}
+	p.matchTaking()
+}
+
+// matchTaking notes that urgent gangs are to take from others, and no action lets them.
+func (p *parser) matchTaking() {
+	there := func(names ...string) bool {
+		return slices.ContainsFunc(p.config.Actions, func(a engine.Action) bool { return slices.Contains(names, a.Name()) })
+	}
+	for _, c := range slices.Concat(p.config.Tiers...) {
+		if c.Name != slo.Name {
+			continue
+		}
+		args := c.Args.Read()
+		where := fmt.Sprintf("plugin %q: argument ", slo.Name)
+		if args.Bool(slo.Preempt, false) && !there(preempt.Name, gangpreempt.Name) {
+			p.idle(p.seen[slo.Name].line, where+slo.Preempt, "no action lets gangs take from others: configure "+preempt.Name)
+		}
+		if args.Bool(slo.Reclaim, false) && !there(reclaim.Name, gangreclaim.Name) {
+			p.idle(p.seen[slo.Name].line, where+slo.Reclaim, "no action lets gangs take from others: configure "+reclaim.Name)
+		}
 	}
 }

@@ -20,11 +20,15 @@ import (
 // once, and wants all it had.
 type greedy struct {
 	*engine.Engine
+	config  engine.Config
 	now     time.Time
-	sizes   map[string]int // of gangs
-	made    map[string]int // pods so far
-	evicted map[string]int // gangs, in how many plans
-	swapped []engine.Evict // for others of their gangs
+	sizes   map[string]int    // of gangs
+	made    map[string]int    // pods so far
+	evicted map[string]int    // gangs, in how many plans
+	decided []engine.Decision // in the last cycle
+	took    map[string]bool   // gangs for whose deadlines others went
+	served  map[string]bool   // those that were placed after that
+	swapped []engine.Evict    // for others of their gangs
 }
 
 func newGreedy(t interface{ Fatal(...any) }, plugin string, nodes, size int) *greedy {
@@ -34,7 +38,10 @@ func newGreedy(t interface{ Fatal(...any) }, plugin string, nodes, size int) *gr
 		config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: plugin}})
 	}
 	config.Actions = append(slices.Clone(config.Actions), preempt.New(), reclaim.New())
-	g := &greedy{Engine: withGuest(t, config, nil), now: start, sizes: map[string]int{}, made: map[string]int{}, evicted: map[string]int{}}
+	g := &greedy{
+		Engine: withGuest(t, config, nil), config: config, now: start,
+		sizes: map[string]int{}, made: map[string]int{}, evicted: map[string]int{}, took: map[string]bool{}, served: map[string]bool{},
+	}
 	for i := range nodes {
 		g.Apply(node(i, int64(size)))
 	}
@@ -42,10 +49,14 @@ func newGreedy(t interface{ Fatal(...any) }, plugin string, nodes, size int) *gr
 }
 
 func (g *greedy) add(key, queue string, least, tasks int, priority int32) {
-	g.sizes[key] = tasks
-	g.Apply(engine.GangSet{Gang: model.GangSpec{Key: key, UID: key, Queue: queue, Min: int32(least), Priority: priority, Created: start}})
+	g.submit(model.GangSpec{Key: key, UID: key, Queue: queue, Min: int32(least), Priority: priority, Created: start}, tasks)
+}
+
+func (g *greedy) submit(spec model.GangSpec, tasks int) {
+	g.sizes[spec.Key] = tasks
+	g.Apply(engine.GangSet{Gang: spec})
 	for range tasks {
-		g.pod(key, 0)
+		g.pod(spec.Key, 0)
 	}
 }
 
@@ -60,7 +71,8 @@ func (g *greedy) pod(gang string, priority int32) {
 func (g *greedy) cycle() (evicted int) {
 	g.now = g.now.Add(time.Second)
 	again := map[string][]int32{} // priorities of those who have to go, by gang
-	for _, d := range g.Run(g.now).Decisions {
+	g.decided = g.Run(g.now).Decisions
+	for _, d := range g.decided {
 		switch d := d.(type) { //nolint:gochecksumtype // the others tell why
 		case engine.Bind:
 			s := g.World.TaskOf(d.UID).TaskSpec

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
@@ -37,11 +38,11 @@ const goneAfter = time.Minute
 // take has others give way to a gang that was refused, if the configuration lets it and
 // that makes room for all it lacks. What they leave is set aside for it.
 func (c *Cycle) take(en *entry, no refusal) bool {
-	lack, n := lackOf(en.gang, no)
+	e := c.engine
+	lack, n := e.lackOf(en.gang, no)
 	if !c.mayPlan(en, no, lack, n) {
 		return false
 	}
-	e := c.engine
 	out, claims := e.plan(en.gang, e.minimum(en.gang), c.Now)
 	if claims == nil {
 		c.inVain(en, out, lack, n)
@@ -305,16 +306,24 @@ func (c *Cycle) awaitRoom(en *entry) Turn {
 }
 
 // lackOf is what a gang lacks, and of how many tasks.
-func lackOf(g *model.Gang, no refusal) (victims.Lack, int) {
+func (e *Engine) lackOf(g *model.Gang, no refusal) (victims.Lack, int) {
 	if len(no.groups) != 1 {
 		return victims.Lack{Gang: g}, 0
 	}
 	gr := no.groups[0]
-	lack := victims.Lack{Queue: g.Queue, Priority: g.Priority, Class: gr.class.ID}
+	lack := victims.Lack{Queue: g.Queue, Priority: g.Priority, Class: gr.class.ID, Presses: e.presses(g)}
 	if g.Counts.Placed > 0 {
 		lack.Gang = g // others of it may make room
 	}
 	return lack, len(gr.tasks)
+}
+
+// presses reports whether a plugin entitles a gang to the room of others by any rule.
+func (e *Engine) presses(g *model.Gang) bool {
+	return slices.ContainsFunc(e.rules, func(r framework.Rule) bool {
+		_, ok := e.tiers.Pressing(r, g)
+		return ok
+	})
 }
 
 // redeem ends the hold of a gang that is placed, and accounts for what lay idle meanwhile.

@@ -295,7 +295,7 @@ func (c *Cycle) Dismiss() {
 // dismiss tells tasks of a gang to go, which leave together.
 func (c *Cycle) dismiss(g *model.Gang, some []victims.Leaver) {
 	for _, l := range some {
-		why := reason.Reason{Code: reason.Shuffled, Kind: "Node", Object: l.Node, Value: l.Why}
+		why := reason.Reason{Code: reason.Shuffled, Kind: "Node", Object: l.Node, Field: l.Plugin, Value: l.Why}
 		if !l.Itself {
 			why.Kind = "PodGroup"
 		}

@@ -50,6 +50,7 @@ type Tiers struct {
 	followers   []Follows
 	pursuits    []Pursues
 	victimRanks []RanksVictims
+	pressers    []Presses
 	counts      []CountsDevices
 	lasting     []Continues
 	protectors  []ProtectsTasks

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/quota"
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
@@ -81,6 +82,23 @@ type RanksVictims interface {
 	VictimRank(g *model.Gang) int
 }
 
+// Presses is for plugins that entitle gangs to the room of others for another cause than
+// priority or what queues deserve: what was promised to them. Pressing says why, for the
+// victims: the queue and the PodGroup are filled in.
+type Presses interface {
+	Pressing(rule Rule, g *model.Gang) (reason.Reason, bool)
+}
+
+// Pressing is why a plugin entitles a gang; false when none does.
+func (t *Tiers) Pressing(rule Rule, g *model.Gang) (reason.Reason, bool) {
+	for _, p := range t.pressers {
+		if why, ok := p.Pressing(rule, g); ok {
+			return why, true
+		}
+	}
+	return reason.Reason{}, false
+}
+
 // VictimRank is the highest rank that a plugin gives a gang.
 func (t *Tiers) VictimRank(g *model.Gang) int {
 	rank := 0
@@ -101,8 +119,9 @@ type Dismisses interface {
 
 // Wish is a task that a plugin wants to go.
 type Wish struct {
-	Task *model.Task
-	Why  string // completes "it has to leave its node: "
+	Task   *model.Task
+	Why    string // completes "it has to leave its node: "
+	Plugin string // whose wish it is; [Tiers.Wishes] fills it in
 	// Most is how many tasks of its gang may go at once, those of a whole gang aside; 0: any number.
 	Most int32
 	// Whole: where a gang can't do without the task, all of it may go.
@@ -112,7 +131,12 @@ type Wish struct {
 // Wishes gathers what all plugins wish, in their order.
 func (t *Tiers) Wishes(w *model.World, now time.Time) []Wish {
 	var wishes []Wish
-	ask(t, t.dismissals, "say which tasks it wants to go", func(p Dismisses) { wishes = append(wishes, p.Wishes(w, now)...) })
+	ask(t, t.dismissals, "say which tasks it wants to go", func(p Dismisses) {
+		for _, wish := range p.Wishes(w, now) {
+			wish.Plugin = named(p)
+			wishes = append(wishes, wish)
+		}
+	})
 	return wishes
 }
 
@@ -167,6 +191,7 @@ func (t *Tiers) canvass(tier []Enabled) {
 		t.protectors = add(t.protectors, p, 0)
 		t.repairs = add(t.repairs, p, 0)
 		t.victimRanks = add(t.victimRanks, p, 0)
+		t.pressers = add(t.pressers, p, 0)
 		if v, ok := p.Plugin.(VotesOnPreempting); ok && p.Off&Preempt == 0 {
 			votes[Preempting] = append(votes[Preempting], v.VoteOnPreempting)
 		}

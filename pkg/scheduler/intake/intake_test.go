@@ -63,6 +63,17 @@ func TestAPodIsReadAsATask(t *testing.T) {
 			pod(func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "n", corev1.PodSucceeded }),
 			with(func(s *model.TaskSpec) { s.Node, s.Ended = "n", model.Succeeded }),
 		},
+		"that succeeded when its last container did": {
+			pod(func(p *corev1.Pod) {
+				p.Spec.NodeName, p.Status.Phase = "n", corev1.PodSucceeded
+				for _, second := range []int64{300, 500, 400} {
+					p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{State: corev1.ContainerState{
+						Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Unix(second, 0)},
+					}})
+				}
+			}),
+			with(func(s *model.TaskSpec) { s.Node, s.Ended, s.Finished = "n", model.Succeeded, time.Unix(500, 0) }),
+		},
 		"behind a gate, of a priority": {
 			pod(func(p *corev1.Pod) {
 				p.Spec.SchedulingGates, p.Spec.Priority = []corev1.PodSchedulingGate{{Name: "x"}}, new(int32(7))

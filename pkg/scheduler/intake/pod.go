@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
@@ -48,8 +49,21 @@ func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, b
 	case corev1.PodFailed:
 		t.Ended = model.Failed
 	}
+	if t.Ended != model.NotEnded {
+		t.Finished = finished(p)
+	}
 	t.Shape = shape(p)
 	return t, true
+}
+
+// finished is when the last container of a pod ended; zero when that is not known.
+func finished(p *corev1.Pod) (last time.Time) {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Terminated != nil && c.State.Terminated.FinishedAt.After(last) {
+			last = c.State.Terminated.FinishedAt.Time
+		}
+	}
+	return last
 }
 
 // GangOf is the key of the PodGroup that a pod names; empty when it names none.

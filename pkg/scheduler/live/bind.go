@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 )
 
@@ -151,9 +152,23 @@ func (v *evictor) write(ctx context.Context, uid string) error {
 func (v *evictor) explain(ctx context.Context, d engine.Evict) {
 	_, err := v.setCondition(ctx, d.Name, map[string]any{"uid": d.UID}, corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-		Reason: corev1.PodReasonPreemptionByScheduler, Message: d.Why.String(),
+		Reason: disruption(d), Message: d.Why.String(),
 	})
 	if err != nil && !late(err) {
 		logr.FromContextOrDiscard(ctx).Error(err, "say why a pod has to go", "task", d.Name)
+	}
+}
+
+// evictionByScheduler is the reason of those that go though no gang needs their room.
+// Kubernetes has a word only for preemption, and leaves reasons to who writes them.
+const evictionByScheduler = "EvictionByScheduler"
+
+// disruption is the reason of a pod's condition DisruptionTarget.
+func disruption(d engine.Evict) string {
+	switch d.Why.Code {
+	case reason.Preempted, reason.Reclaimed, reason.MoreUrgent:
+		return corev1.PodReasonPreemptionByScheduler
+	default:
+		return evictionByScheduler
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolsrecord "k8s.io/client-go/tools/record"
 
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 )
 
@@ -52,5 +53,18 @@ func TestAFailedBindComesBackLaterEachTime(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestPreemptionIsSaidOfThoseAloneWhoseRoomIsNeeded: others are evicted by the scheduler too,
+// but for no other pod.
+func TestPreemptionIsSaidOfThoseAloneWhoseRoomIsNeeded(t *testing.T) {
+	for code, want := range map[reason.Code]string{
+		reason.Preempted: "PreemptionByScheduler", reason.Reclaimed: "PreemptionByScheduler", reason.MoreUrgent: "PreemptionByScheduler",
+		reason.Shuffled: "EvictionByScheduler", reason.Unrepaired: "EvictionByScheduler",
+	} {
+		if got := disruption(engine.Evict{Why: reason.Reason{Code: code}}); got != want {
+			t.Errorf("%s: %s, want %s", code, got, want)
+		}
 	}
 }

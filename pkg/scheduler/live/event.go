@@ -75,7 +75,7 @@ func (a *announcer) tellPods(ctx context.Context, gang string) error {
 			return nil
 		}
 		meta := map[string]any{"uid": p.UID, "resourceVersion": p.ResourceVersion} // it may be bound by now
-		err := a.unschedulable(ctx, p.Namespace+"/"+p.Name, meta, clip(cause+why.String()))
+		err := a.unschedulable(ctx, p.Namespace+"/"+p.Name, meta, why, clip(cause+why.String()))
 		switch {
 		case apierrors.IsConflict(err):
 			a.waits(gang)

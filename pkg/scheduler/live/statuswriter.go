@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 )
 
@@ -208,7 +209,7 @@ func (w *statusWriter) announce(pg *schedulingv1beta1.PodGroup, v verdict, was s
 
 // writeOrphan tells a pod why nobody places it.
 func (w *statusWriter) writeOrphan(ctx context.Context, d engine.Refuse) error {
-	err := w.unschedulable(ctx, d.Task, map[string]any{"uid": d.UID}, d.Why.String())
+	err := w.unschedulable(ctx, d.Task, map[string]any{"uid": d.UID}, d.Why, d.Why.String())
 	if late(err) {
 		return nil
 	}
@@ -216,10 +217,16 @@ func (w *statusWriter) writeOrphan(ctx context.Context, d engine.Refuse) error {
 }
 
 // unschedulable writes to a pod, of which key is namespace/name, why it is not placed,
-// unless it is another than meta says.
-func (s *Scheduler) unschedulable(ctx context.Context, key string, meta map[string]any, message string) error {
+// unless it is another than meta says. Autoscalers add nodes for pods that are
+// Unschedulable, so this is said only of those that more nodes could help; of others the
+// cause is named.
+func (s *Scheduler) unschedulable(ctx context.Context, key string, meta map[string]any, why reason.Reason, message string) error {
+	cause := corev1.PodReasonUnschedulable
+	if !why.NodesHelp() {
+		cause = string(why.Code)
+	}
 	pod, err := s.setCondition(ctx, key, meta, corev1.PodCondition{
-		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message,
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: cause, Message: message,
 	})
 	if err != nil {
 		return err

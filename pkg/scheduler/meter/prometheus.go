@@ -14,9 +14,12 @@ import (
 )
 
 // What a node exporter says, as parts of the whole. What follows "and" leaves out nodes of
-// which nothing was heard for five minutes.
+// which nothing was heard for five minutes. Idle time is divided by all time of the first
+// CPU: a rate divides by the whole range, so that a node that came a minute ago would
+// else seem to have been busy before.
 const (
-	cpuQuery    = `1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[` + over + `])) and on (instance) node_cpu_seconds_total{mode="idle"}`
+	cpuQuery = `1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[` + over + `]))` +
+		` / sum by (instance) (rate(node_cpu_seconds_total{cpu="0"}[` + over + `])) and on (instance) node_cpu_seconds_total{mode="idle"}`
 	memoryQuery = `1 - avg_over_time(node_memory_MemAvailable_bytes[` + over + `]) / avg_over_time(node_memory_MemTotal_bytes[` + over + `]) and on (instance) node_memory_MemAvailable_bytes`
 )
 

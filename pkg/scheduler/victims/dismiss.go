@@ -12,6 +12,7 @@ import (
 type Leaver struct {
 	*model.Task
 	Node   string // the one to be left
+	Plugin string // that wants it
 	Why    string
 	Itself bool // the task is on that node; else it goes with its gang
 }
@@ -105,7 +106,7 @@ func (d *dismissal) leave(tasks []*model.Task) []Leaver {
 		if !itself {
 			w = d.wished[d.tasks[0]]
 		}
-		out[i] = Leaver{Task: t, Node: w.Task.On.Name, Why: w.Why, Itself: itself}
+		out[i] = Leaver{Task: t, Node: w.Task.On.Name, Plugin: w.Plugin, Why: w.Why, Itself: itself}
 	}
 	return out
 }

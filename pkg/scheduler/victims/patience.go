@@ -34,6 +34,7 @@ type Lack struct {
 	Queue    *model.Queue
 	Priority int32
 	Class    model.ClassID
+	Presses  bool // a plugin entitles them to more than others
 	Gang     *model.Gang
 }
 

@@ -62,12 +62,18 @@ type Victim struct {
 
 // Why says why the tasks of a victim have to go.
 func (v Victim) Why(w *model.World, tiers *framework.Tiers, by *model.Gang) reason.Reason {
+	if v.Rule == framework.Swapping {
+		return reason.Reason{Code: reason.Swapped, Kind: "Pod", Object: v.In.Name, Need: int64(v.In.TaskSpec.Priority), Have: int64(v.Tasks[0].TaskSpec.Priority)}
+	}
+	if v.Rule == framework.Reclaiming || by.Priority <= v.Gang.Priority {
+		if why, ok := tiers.Pressing(v.Rule, by); ok {
+			why.Kind, why.Object, why.Role = "PodGroup", by.Key, by.Queue.Name
+			return why
+		}
+	}
 	why := reason.Reason{Code: reason.Preempted, Kind: "PodGroup", Object: by.Key, Value: by.Queue.Name, Need: int64(by.Priority), Have: int64(v.Gang.Priority)}
 	if v.Rule == framework.Preempting {
 		return why
-	}
-	if v.Rule == framework.Swapping {
-		return reason.Reason{Code: reason.Swapped, Kind: "Pod", Object: v.In.Name, Need: int64(v.In.TaskSpec.Priority), Have: int64(v.Tasks[0].TaskSpec.Priority)}
 	}
 	why.Code, why.Role = reason.Reclaimed, v.Gang.Queue.Name
 	used, part := w.Quota.Used(v.Gang.Queue.ID), tiers.Deserved(v.Gang.Queue)

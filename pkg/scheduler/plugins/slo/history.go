@@ -1,6 +1,7 @@
 package slo
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -13,16 +14,23 @@ import (
 	"github.com/muster-sh/muster/pkg/resource"
 )
 
-// history knows how long gangs of a template took. It learns from all gangs that it saw
-// run and succeed: one with n tasks and a minimum of m that took d took d x m / n for
-// each, so that one of as many takes as long, and one of twice as many with the same
-// minimum twice as long. What it knows moves by a quarter of the difference towards each
-// new one.
+// history knows how long gangs of a template took. It learns from all gangs that succeeded
+// and whose tasks say when they ended, or that it saw run. So after a restart it learns
+// again from all that are still there; of a template whose pods were all deleted it knows
+// nothing then. A gang with n tasks and a minimum of m that took d took d x m / n for each,
+// so that one of as many takes as long, and one of twice as many with the same minimum
+// twice as long. What it knows moves by a quarter of the difference towards each new one.
 type history struct {
-	running map[*model.Gang]string // UIDs of those that were seen to run
-	ended   []*model.Gang          // since the last cycle
-	known   map[string]*experience // by template
-	count   uint64
+	seen  map[*model.Gang]sight
+	ended []*model.Gang          // since the last cycle
+	known map[string]*experience // by template
+	count uint64
+}
+
+// sight is what was seen of a gang of that UID.
+type sight struct {
+	uid       string
+	ran, told bool
 }
 
 // experience is what is known of a template.
@@ -33,38 +41,71 @@ type experience struct {
 
 // follow takes notice of a gang that changed.
 func (h *history) follow(g *model.Gang, gone bool) {
-	n := g.Counts
-	switch {
-	case gone:
-		delete(h.running, g)
-	case n.Placed > 0:
-		if h.running == nil {
-			h.running = map[*model.Gang]string{}
+	if gone {
+		delete(h.seen, g)
+		return
+	}
+	n, was := g.Counts, h.seen[g]
+	if was.uid != g.UID {
+		was = sight{uid: g.UID}
+	}
+	is := was
+	is.ran = was.ran || n.Placed > 0
+	if n.Idle() && g.Known && n.Succeeded > 0 && n.Succeeded >= g.Min {
+		is.told = true
+	}
+	if is.told && !was.told {
+		h.ended = append(h.ended, g)
+	}
+	if is != was {
+		if h.seen == nil {
+			h.seen = map[*model.Gang]sight{}
 		}
-		h.running[g] = g.UID
-	case n.Idle() && n.All() > 0:
-		if uid, ok := h.running[g]; ok && uid == g.UID && g.Known && n.Succeeded > 0 && n.Succeeded >= g.Min {
-			h.ended = append(h.ended, g)
-		}
-		delete(h.running, g)
+		h.seen[g] = is
 	}
 }
 
-// settle learns from the gangs that ended, and forgets the templates that were longest
-// unheard of beyond most.
+// settle learns from the gangs that ended, those first that ended first, and forgets the
+// templates that were longest unheard of beyond most.
 func (h *history) settle(now int64, most int) {
+	type run struct {
+		gang        *model.Gang
+		first, last int64
+	}
+	var runs []run
 	for _, g := range h.ended {
-		first, ok := began(g)
-		n := int64(g.Counts.All())
-		if !ok || now <= first || n == 0 {
-			continue
+		first, known := began(g)
+		last := finished(g)
+		if last == 0 && h.seen[g].ran {
+			last = now
 		}
-		h.learn(template(g), resource.Share{Part: int64(max(g.Min, 1)), Whole: n}.Of(now-first))
+		if known && last > first {
+			runs = append(runs, run{g, first, last})
+		}
 	}
 	h.ended = h.ended[:0]
+	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.gang.Seq, b.gang.Seq)) })
+	for _, r := range runs {
+		h.learn(template(r.gang), resource.Share{Part: int64(max(r.gang.Min, 1)), Whole: int64(r.gang.Counts.All())}.Of(r.last-r.first))
+	}
 	for len(h.known) > most {
 		h.forget()
 	}
+}
+
+// finished is when the last task of a gang ended that did its work, in milliseconds; 0
+// when one does not say.
+func finished(g *model.Gang) (last int64) {
+	for _, t := range g.Tasks {
+		if t.Ended != model.Succeeded {
+			continue
+		}
+		if t.Finished.IsZero() {
+			return 0
+		}
+		last = max(last, t.Finished.UnixMilli())
+	}
+	return last
 }
 
 func (h *history) learn(key string, each int64) {

@@ -56,6 +56,8 @@ type item struct {
 	work    int64
 	slack   int64 // 1 - urgency, in millionths
 	urgent  bool
+	pressed bool  // it is urgent, or was when it got its minimum
+	served  bool  // it had its minimum since its deadline pressed
 	dear    bool  // it would be urgent if it had to begin again
 	score   int64 // priority_score
 	turns   bool  // it is urgent from some time on:
@@ -87,7 +89,7 @@ func (p *plugin) read(it *item) {
 		if it.verdict != open {
 			p.changed = append(p.changed, g) // what is said names the deadline
 		}
-		it.verdict = open
+		it.verdict, it.served = open, false
 	}
 	n := g.Counts
 	over := g.Phase == model.Completed || g.Phase == model.GangLost // as it was when it came
@@ -218,11 +220,16 @@ func (p *plugin) judge(it *item) {
 		it.slack = resource.Share{Part: time - it.work, Whole: time}.Of(million)
 		it.score = p.score(it)
 	}
+	it.serve()
+	it.pressed = it.urgent || (it.pressed && it.verdict == open && !lacks(it.gang))
 	if was != it.verdict || (it.urgent && !wasUrgent) {
 		p.changed = append(p.changed, it.gang)
 	}
 	p.foresee(it)
 }
+
+// serve notes that a gang whose deadline pressed has its minimum.
+func (it *item) serve() { it.served = it.served || (it.pressed && !lacks(it.gang)) }
 
 // foresee notes when time alone will change what is thought of a gang: when it becomes
 // urgent, when its deadline can't be met any more, when that has passed.

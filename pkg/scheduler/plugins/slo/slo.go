@@ -58,6 +58,14 @@
 // Of gangs of one priority those give way last that have no more than their replicas, or
 // would be urgent if they had to begin again, or from the progress they declared; next to
 // last those below their throughput.
+//
+// Urgent gangs take nothing from others unless slo.preempt or slo.reclaim say so, and the
+// action of that name is configured. Then one that lacks its minimum may have others go of
+// which no promise breaks: in its queue those of its priority or lower, in other queues
+// while these keep what they are guaranteed. It does so once for each deadline. Nobody takes
+// that back but who is of higher priority, or is guaranteed it: a deadline that pressed once
+// protects its gang until it has ended, or the deadline can't be met. All of that counts
+// before what queues deserve where the plugin has a tier of its own, the first.
 package slo
 
 import (
@@ -74,10 +82,18 @@ import (
 // Name is the plugin's name in a configuration.
 const Name = "slo"
 
+// Preempt and Reclaim are the arguments that let urgent gangs take from others.
+const (
+	Preempt = "slo.preempt"
+	Reclaim = "slo.reclaim"
+)
+
 type settings struct {
 	threshold int64 // urgency from which a gang goes first, in thousandths
 	assumed   int64 // work of gangs of which nothing is known, in milliseconds
 	templates int   // of which it is known how long they took, at most
+
+	preempts, reclaims bool // urgent gangs take from others, in their queue and beyond
 }
 
 type plugin struct {
@@ -108,14 +124,21 @@ var (
 	_ framework.VotesOnGangs = &plugin{}
 	_ framework.Reserves     = &plugin{}
 	_ framework.RanksVictims = &plugin{}
-	_ framework.Notices      = &plugin{}
+	_ framework.Presses      = &plugin{}
+
+	_ framework.VotesOnPreempting = &plugin{}
+	_ framework.VotesOnReclaiming = &plugin{}
+
+	_ framework.Notices = &plugin{}
 )
 
 // New makes the plugin. Its opinions come before those of plugins after it. Arguments:
 //
 //   - slo.threshold (0.5): from which urgency a gang goes first, above 0, at most 1;
 //   - slo.assumed-work (1h): how long gangs run of which nothing is known;
-//   - slo.templates (1000): of how many templates it is kept how long gangs took; 0: none.
+//   - slo.templates (1000): of how many templates it is kept how long gangs took; 0: none;
+//   - slo.preempt (false): urgent gangs take from others of their queue;
+//   - slo.reclaim (false): urgent gangs take from other queues.
 func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 	const threshold, assumed = "slo.threshold", "slo.assumed-work"
 	r := args.Read()
@@ -124,6 +147,8 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 		threshold: int64(part * 1000),
 		assumed:   r.Duration(assumed, time.Hour).Milliseconds(),
 		templates: int(r.Int("slo.templates", 1000, 0)),
+		preempts:  r.Bool(Preempt, false),
+		reclaims:  r.Bool(Reclaim, false),
 	}}
 	if part > 1 || p.threshold == 0 {
 		r.Wrong(threshold, "give a number from 0.001 to 1")

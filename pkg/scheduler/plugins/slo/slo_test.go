@@ -38,6 +38,8 @@ type abilities interface { //nolint:interfacebloat // all that a plugin can do
 	framework.Reserves
 	framework.RanksVictims
 	framework.Notices
+	framework.VotesOnPreempting
+	framework.VotesOnReclaiming
 }
 
 type fataler interface {
@@ -243,6 +245,34 @@ func TestHistoryIsTimePerReplicaAndMember(t *testing.T) {
 	want := []time.Duration{60 * m, 10 * m, 20 * m, 60 * m, 12 * m, 25 * m, 60 * m, 40 * m}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestHistoryIsLearnedAgainFromThoseThatAreStillThere tells a plugin that never saw them run
+// of gangs that took 10m and then 20m, and of others that say too little.
+func TestHistoryIsLearnedAgainFromThoseThatAreStillThere(t *testing.T) {
+	const m = time.Minute
+	s := newStage(t, nil)
+	ended := func(key string, began, took time.Duration, how model.Ended) {
+		s.gang(key, "q", 1)
+		spec := model.TaskSpec{UID: key, Name: key, Gang: key, Node: "n1", Started: start.Add(began), Ended: how, Shape: model.Shape{Key: "1", Requests: gpus(1)}}
+		if took > 0 {
+			spec.Finished = spec.Started.Add(took)
+		}
+		s.w.SetTask(spec)
+	}
+	ended("a/last", -50*m, 20*m, model.Succeeded) // 10m and a quarter of 10m more
+	ended("a/first", -90*m, 10*m, model.Succeeded)
+	ended("a/failed", -20*m, 5*m, model.Failed)
+	ended("a/silent", -20*m, 0, model.Succeeded)
+	s.at(0)
+	s.gang("a/last", "q", 1, throughput, "1") // it is told of once more, and counts once
+	s.at(0)
+	s.gang("a/new", "q", 1, deadline, in(1000*m))
+	s.tasks("a/new", 1, time.Time{}, model.NotEnded)
+	s.at(0)
+	if o := first(s.Objectives()); len(o) != 1 || o[0].Urgency != 12 {
+		t.Errorf("%+v, want 12 thousandths of 1000m", o)
 	}
 }
 

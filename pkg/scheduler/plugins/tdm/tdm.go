@@ -1,6 +1,6 @@
 // Package tdm (time division) lends nodes to those who can be sent away: a node with the
 // label volcano.sh/revocable-zone belongs to a zone, which is open in a window of each day,
-// by the clock of the scheduler's own time zone. It is only for tasks that allow it, only
+// by the clock of the time zone that is configured, else of the scheduler's own. It is only for tasks that allow it, only
 // while the zone is open, and they prefer it. When the zone has closed they have to go.
 //
 // A task allows it by the annotation volcano.sh/revocable-zone, its own or its PodGroup's:
@@ -42,8 +42,10 @@ const prefix = "tdm.revocable-zone."
 type plugin struct {
 	zones  []zone // in order of name
 	period time.Duration
+	clock  *time.Location // whose time of day counts; nil: that of whoever asks
 
 	settled bool      // the zones were looked at
+	offset  int       // seconds east of Greenwich of the clock by which they were
 	turnsAt time.Time // when one may open or close next; zero: never
 	evictAt time.Time // not before then
 	pending bool      // somebody may have to go
@@ -70,20 +72,31 @@ var (
 )
 
 // New makes the plugin. Arguments: tdm.revocable-zone.<zone>, when the zone is open, as
-// HH:MM-HH:MM; tdm.evict.period (1m), the least time between two rounds of evictions, in
-// each of which a gang without a disruption budget of its own loses one pod at most.
+// HH:MM-HH:MM; tdm.time-zone, by whose clock, a name such as Europe/Berlin (the scheduler's
+// own); tdm.evict.period (1m), the least time between two rounds of evictions, in each of
+// which a gang without a disruption budget of its own loses one pod at most.
 func New(args framework.Args, _ framework.Env) (framework.Plugin, error) {
 	r := args.Read()
 	p := &plugin{period: r.Duration("tdm.evict.period", time.Minute)}
 	if p.period == 0 {
 		r.Wrong("tdm.evict.period", "give a duration above 0, such as 1m")
 	}
+	const clock = "tdm.time-zone"
+	suffix := ""
+	if name := r.Text(clock, ""); r.Has(clock) {
+		at, err := time.LoadLocation(name)
+		if err != nil || name == "" || at == time.Local {
+			r.Wrong(clock, "give the name of a time zone, such as Europe/Berlin or UTC")
+		}
+		p.clock, suffix = at, " ("+name+")"
+	}
 	for _, name := range r.After(prefix) {
 		hours := r.Text(prefix+name, "")
 		w, err := parse(hours)
 		if err != nil {
-			r.Wrong(prefix+name, "give the hours when it is open, such as 20:00-06:00")
+			r.Wrong(prefix+name, fmt.Sprintf("%v: give the hours when it is open, such as 20:00-06:00", err))
 		}
+		hours += suffix
 		const bar = "in revocable zone %s, which neither the pod nor its PodGroup allows by volcano.sh/revocable-zone"
 		p.zones = append(p.zones, zone{
 			window: w, name: name, hours: hours,
@@ -100,7 +113,7 @@ func (*plugin) Name() string { return Name }
 // Continue takes over the zones of another configuration; the pace of evictions stays.
 func (p *plugin) Continue(as framework.Plugin) error {
 	if o, ok := as.(*plugin); ok {
-		p.zones, p.period, p.settled = o.zones, o.period, false
+		p.zones, p.period, p.clock, p.settled = o.zones, o.period, o.clock, false
 	}
 	return nil
 }
@@ -117,7 +130,12 @@ func (p *plugin) zone(name string) *zone {
 
 // Turned lists the nodes of zones that opened or closed.
 func (p *plugin) Turned(w *model.World, now time.Time) []framework.Turn {
-	if p.settled && (p.turnsAt.IsZero() || now.Before(p.turnsAt)) {
+	if p.clock != nil {
+		now = now.In(p.clock)
+	}
+	// A clock that was set shows in its offset, also when the zone's rules are not known, as
+	// in a recording.
+	if _, offset := now.Zone(); p.settled && offset == p.offset && (p.turnsAt.IsZero() || now.Before(p.turnsAt)) {
 		return nil
 	}
 	if !p.settle(now) {
@@ -136,6 +154,7 @@ func (p *plugin) Turned(w *model.World, now time.Time) []framework.Turn {
 func (p *plugin) settle(now time.Time) (moved bool) {
 	first := !p.settled
 	p.settled, p.turnsAt = true, time.Time{}
+	_, p.offset = now.Zone()
 	for i := range p.zones {
 		z := &p.zones[i]
 		if at, ok := z.next(now); ok && (p.turnsAt.IsZero() || at.Before(p.turnsAt)) {

@@ -2,6 +2,7 @@ package tdm
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,16 +37,70 @@ func TestWhoMayUseAZone(t *testing.T) {
 }
 
 func TestWrongArgumentsAreNamed(t *testing.T) {
-	for name, args := range map[string]framework.Args{
-		"hours":   {"tdm.revocable-zone.night": "late"},
-		"period":  {"tdm.evict.period": "0s"},
-		"unknown": {"tdm.revocable.night": "20:00-06:00"},
+	for name, tt := range map[string]struct {
+		args framework.Args
+		says string
+	}{
+		"hours":        {framework.Args{"tdm.revocable-zone.night": "late"}, `argument tdm.revocable-zone.night is "late": "late" has no begin and end: give the hours when it is open, such as 20:00-06:00`},
+		"an hour":      {framework.Args{"tdm.revocable-zone.night": "20:00-25:00"}, `"25:00" is no time of day`},
+		"period":       {framework.Args{"tdm.evict.period": "0s"}, "argument tdm.evict.period is"},
+		"unknown":      {framework.Args{"tdm.revocable.night": "20:00-06:00"}, "argument \"tdm.revocable.night\" is unknown"},
+		"a time zone":  {framework.Args{"tdm.time-zone": "Europe/Atlantis"}, `argument tdm.time-zone is "Europe/Atlantis": give the name of a time zone, such as Europe/Berlin or UTC`},
+		"no time zone": {framework.Args{"tdm.time-zone": ""}, "give the name of a time zone"},
+		"this machine": {framework.Args{"tdm.time-zone": "Local"}, "give the name of a time zone"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := New(args, framework.Env{}); err == nil {
-				t.Error("it was accepted")
+			if _, err := New(tt.args, framework.Env{}); err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%v does not say %s", err, tt.says)
 			}
 		})
+	}
+}
+
+// TestAWindowGoesByTheTimeZoneThatIsGiven, wherever the scheduler is: 22:00 in Berlin is
+// 21:00 UTC in winter, 20:00 in summer.
+func TestAWindowGoesByTheTimeZoneThatIsGiven(t *testing.T) {
+	made, err := New(framework.Args{"tdm.time-zone": "Europe/Berlin", "tdm.revocable-zone.night": "22:00-06:00"}, framework.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, w := made.(*plugin), model.New()
+	w.SetNode(model.NodeSpec{Name: "n", Labels: map[string]string{zoneKey: "night"}})
+	fits := p.FilterNodes(&model.Class{Shape: model.Shape{Hints: map[string]string{zoneKey: "*"}}})
+	for _, tt := range []struct {
+		at   string
+		open bool
+	}{
+		{"2026-01-10T20:59:59Z", false},
+		{"2026-01-10T21:00:00Z", true},
+		{"2026-01-11T00:30:00Z", true},
+		{"2026-01-11T05:00:00Z", false},
+		{"2026-07-10T19:59:59Z", false},
+		{"2026-07-10T20:00:00Z", true},
+		{"2026-07-11T04:00:00Z", false},
+	} {
+		p.Turned(w, moment(t, tt.at).In(zoneOf(t, "America/New_York")))
+		why, open := fits(w.Nodes()[0])
+		if open != tt.open || (!open && why != "in revocable zone night, which is open 22:00-06:00 (Europe/Berlin)") {
+			t.Errorf("at %s open %v (%s), want %v", tt.at, open, why, tt.open)
+		}
+	}
+}
+
+// TestAClockThatIsSetCountsInARecording, in which instants have an offset, but no rules of
+// when it changes.
+func TestAClockThatIsSetCountsInARecording(t *testing.T) {
+	made, err := New(framework.Args{"tdm.revocable-zone.night": "22:00-06:00"}, framework.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, w := made.(*plugin), model.New()
+	w.SetNode(model.NodeSpec{Name: "n", Labels: map[string]string{zoneKey: "night"}})
+	fits := p.FilterNodes(&model.Class{Shape: model.Shape{Hints: map[string]string{zoneKey: "*"}}})
+	p.Turned(w, moment(t, "2026-03-29T01:30:00+01:00")) // by itself it closes at 06:00+01:00
+	p.Turned(w, moment(t, "2026-03-29T06:00:00+02:00"))
+	if _, open := fits(w.Nodes()[0]); open {
+		t.Error("it is open at six")
 	}
 }
 
