@@ -44,7 +44,7 @@ func (p *Parts) VoteOnReclaiming(t Taking) Vote {
 }
 
 // VotesByQueue implements [VotesByQueue].
-func (*Parts) VotesByQueue() {}
+func (*Parts) VotesByQueue() bool { return true }
 
 // Deserved implements [Divides]. A queue that came after the cycle began has no part yet.
 func (p *Parts) Deserved(q *model.Queue) resource.Vector {

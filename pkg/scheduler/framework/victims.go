@@ -73,7 +73,7 @@ type VotesOnSwapping interface {
 // and at amounts only: one question for a queue then spares one for each of its gangs.
 type VotesByQueue interface {
 	VotesOnReclaiming
-	VotesByQueue()
+	VotesByQueue() bool // asked once; false: not as it is configured
 }
 
 // RanksVictims is for plugins that know who loses most by giving way: of gangs of one
@@ -200,8 +200,8 @@ func (t *Tiers) canvass(tier []Enabled) {
 		}
 		if v, ok := p.Plugin.(VotesOnReclaiming); ok && p.Off&Reclaim == 0 {
 			votes[Reclaiming] = append(votes[Reclaiming], v.VoteOnReclaiming)
-			_, byQueue := v.(VotesByQueue)
-			t.byGang = t.byGang || !byQueue
+			q, ok := v.(VotesByQueue)
+			t.byGang = t.byGang || !ok || !q.VotesByQueue()
 		}
 	}
 	for rule := range votes {

@@ -127,7 +127,7 @@ var (
 	_ framework.Presses      = &plugin{}
 
 	_ framework.VotesOnPreempting = &plugin{}
-	_ framework.VotesOnReclaiming = &plugin{}
+	_ framework.VotesByQueue      = &plugin{}
 
 	_ framework.Notices = &plugin{}
 )

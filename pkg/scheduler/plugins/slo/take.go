@@ -63,6 +63,9 @@ func (p *plugin) VoteOnPreempting(t framework.Taking) framework.Vote {
 	return framework.Abstain
 }
 
+// VotesByQueue reports whether it has no opinion of reclaiming at all.
+func (p *plugin) VotesByQueue() bool { return !p.reclaims }
+
 // VoteOnReclaiming has urgent gangs take from other queues what these are not guaranteed,
 // unless a promise would break, and keeps what they took from all but those to whom it is
 // guaranteed.
