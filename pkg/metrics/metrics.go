@@ -35,12 +35,15 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	send("binds_total", "Bindings that the API server took.", prometheus.CounterValue, float64(s.Binds))
 	send("bind_errors_total", "Bindings that the API server refused.", prometheus.CounterValue, float64(s.BindErrors))
 	send("total_preemption_attempts", "Times that victims were looked for.", prometheus.CounterValue, float64(s.Plans))
-	send("pod_preemption_victims", "Pods that were told to go when victims were last looked for.", prometheus.GaugeValue, float64(s.Victims))
+	send("pod_preemption_victims", "Pods that were told to go to make room when victims were last looked for.", prometheus.GaugeValue, float64(s.Victims))
 	idle := prometheus.NewDesc("volcano_preemption_idle_seconds_total", "Room that was made for gangs, times the seconds until they were placed in it, by resource.", []string{"resource"}, nil)
 	for name, seconds := range s.Idle {
 		out <- prometheus.MustNewConstMetric(idle, prometheus.CounterValue, seconds, name)
 	}
-	send("evictions_total", "Pods that were told to go.", prometheus.CounterValue, float64(s.Evictions))
+	evictions := prometheus.NewDesc("volcano_evictions_total", "Pods that were told to go, by why: Preempted, Reclaimed and MoreUrgent make room for others, Unrepaired and Shuffled do not.", []string{"reason"}, nil)
+	for code, n := range s.Evictions {
+		out <- prometheus.MustNewConstMetric(evictions, prometheus.CounterValue, float64(n), string(code))
+	}
 	send("eviction_errors_total", "Evictions that were given up.", prometheus.CounterValue, float64(s.EvictErrors))
 	send("unschedule_job_count", "PodGroups that wait for a reason.", prometheus.GaugeValue, float64(s.Waiting))
 	send("faults_total", "How often something broke over one gang, node, object or plugin, which was left out so that the others go on.", prometheus.CounterValue, float64(s.Faults))

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-sh/muster/pkg/metrics"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/quota"
+	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/live"
 )
@@ -50,14 +51,14 @@ func TestAScrapeShowsTheLastSnapshot(t *testing.T) {
 		"nothing before the first cycle": {nil, "", nil},
 		"counters and what waits": {
 			&live.Snapshot{
-				Cycles: 7, CycleSeconds: 0.5, Tried: 5, Plans: 3, Victims: 6, Evictions: 9, EvictErrors: 1, Placed: 4, Binds: 3, BindErrors: 1, Waiting: 2, Faults: 6,
+				Cycles: 7, CycleSeconds: 0.5, Tried: 5, Plans: 3, Victims: 6, Evictions: map[reason.Code]int64{reason.Preempted: 5, reason.Reclaimed: 3, reason.Shuffled: 1}, EvictErrors: 1, Placed: 4, Binds: 3, BindErrors: 1, Waiting: 2, Faults: 6,
 				ConfigReloads: 3, ConfigErrors: 1, ConfigInvalid: true,
 				Missed: 6, Objectives: []engine.Objective{{Gang: "ml/bert", Queue: "ai", Kind: "deadline", Urgency: 0.5}},
 			}, "",
 			[]string{
 				"volcano_bind_errors_total{} 1", "volcano_binds_total{} 3",
 				"volcano_config_reload_total{result=error} 1", "volcano_config_reload_total{result=success} 3", "volcano_config_valid{} 0",
-				"volcano_eviction_errors_total{} 1", "volcano_evictions_total{} 9", "volcano_faults_total{} 6", "volcano_pod_preemption_victims{} 6",
+				"volcano_eviction_errors_total{} 1", "volcano_evictions_total{reason=Preempted} 5", "volcano_evictions_total{reason=Reclaimed} 3", "volcano_evictions_total{reason=Shuffled} 1", "volcano_faults_total{} 6", "volcano_pod_preemption_victims{} 6",
 				"volcano_schedule_attempts_total{result=attempted} 5", "volcano_schedule_attempts_total{result=placed} 4",
 				"volcano_scheduling_cycle_seconds_total{} 0.5", "volcano_scheduling_cycles_total{} 7",
 				"volcano_slo_missed_total{} 6", "volcano_slo_urgency{job_id=bert,job_ns=ml,queue_name=ai,slo=deadline} 0.5",

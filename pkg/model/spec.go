@@ -88,8 +88,11 @@ type TaskSpec struct {
 	Role     string
 	Priority int32
 	Node     string // empty: waiting
-	Shape    Shape
-	Gated    bool // scheduling gates are set
+	// Nominated is the node on which somebody makes room for it; empty: nobody does. It is
+	// tried there first.
+	Nominated string
+	Shape     Shape
+	Gated     bool // scheduling gates are set
 	// QueueGated says that the only gate is the one that is opened when the queue has room.
 	QueueGated bool
 	Ours       bool    // it asks for our scheduler

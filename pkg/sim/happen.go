@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -118,11 +119,44 @@ func (s *Sim) cycle() []string {
 	var out []string
 	for _, d := range s.engine.Run(s.now).Decisions {
 		out = append(out, printed(d)...)
+		if n, ok := d.(engine.Nominate); ok {
+			t := s.tasks[n.UID]
+			t.Nominated = n.Node
+			s.set(t)
+		}
 	}
 	if next, ok := s.engine.Next(); ok {
 		out = append(out, "next in "+next.Sub(s.now).String())
 	}
 	return out
+}
+
+// restart replaces the engine by another of the same configuration, and tells it what an API
+// server would: decisions that nobody wrote down are lost.
+func (s *Sim) restart() error {
+	before := s.engine
+	var err error
+	if s.engine, err = engine.New(s.config, s.registry); err != nil {
+		return err
+	}
+	for _, fact := range before.Facts() {
+		switch fact := fact.(type) {
+		case engine.TaskSet: // as the script said it, which no plan changes
+		case engine.GangSet:
+			if status, ok := before.StatusOf(fact.Gang.Key); ok {
+				fact.Gang.Phase = status.Phase
+			}
+			s.engine.Apply(fact)
+		default:
+			s.engine.Apply(fact)
+		}
+	}
+	for _, uid := range s.order {
+		if t, ok := s.tasks[uid]; ok {
+			s.set(t)
+		}
+	}
+	return nil
 }
 
 // printed writes a decision in a line, or a line for each thing that is said.
@@ -133,6 +167,8 @@ func printed(d engine.Decision) []string {
 		return line("bind %s %s", d.Name, d.Node)
 	case engine.Evict:
 		return line("evict %s: %s", d.Name, d.Why)
+	case engine.Nominate:
+		return line("nominate %s %s", d.Name, cmp.Or(d.Node, "nowhere"))
 	case engine.Refuse:
 		if d.Task != "" {
 			return line("refuse pod %s: %s", d.Task, d.Why)

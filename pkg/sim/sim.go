@@ -52,7 +52,7 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //	action NAME [ARGUMENT=VALUE]            adds an action; before anything else
 //	queue NAME [RESOURCE=…] [guarantee.RESOURCE=…] [deserved.RESOURCE=…] [weight=N] [priority=N] [parent=NAME] [strict] [closed] [kept]   kept: nobody reclaims from it
 //	gang NAME [min=N] [tasks=N RESOURCE=… claims=NAME,… template=NAME] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [note=key:value,…] [select=k:v,…] [phase=P]
-//	tasks GANG ROLE N [RESOURCE=…] [claims=NAME,…] [template=NAME] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [queue-gated] [node=NAME]
+//	tasks GANG ROLE N [RESOURCE=…] [claims=NAME,…] [template=NAME] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [queue-gated] [node=NAME] [nominated=NAME]
 //	claim|template NAME class=NAME [count=N] [capacity.DIMENSION=…]  for devices: shared, or one for each task
 //	pod NAME [RESOURCE=…] [node=NAME] [gated] a pod without a gang; with a node, not ours
 //	gone node|queue|gang|task|claim NAME
@@ -64,6 +64,7 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //	usage NODE=CPU/MEMORY …                 how busy nodes are, in percent; of others nothing is known
 //	after DURATION                          time goes by
 //	cycle                                   prints decisions
+//	restart                                 another scheduler takes over, and is told what the API server knows
 //	explain GANG
 func (s *Sim) Do(line string) ([]string, error) {
 	line, _, _ = strings.Cut(line, "#")
@@ -83,6 +84,8 @@ func (s *Sim) Do(line string) ([]string, error) {
 		s.now = s.now.Add(d)
 	case "cycle":
 		out = s.cycle()
+	case "restart":
+		err = s.restart()
 	case "explain":
 		out = s.explain(w.at(1))
 	default:
@@ -295,7 +298,8 @@ func (s *Sim) make(gang, role string, count int, w words) error {
 		s.set(model.TaskSpec{
 			UID: uid, Name: uid, Gang: gang, Role: role, Shape: shape, Ours: true,
 			Priority: int32(priority), Gated: w.has("gated") || w.has("queue-gated"), QueueGated: w.has("queue-gated"), Node: w.named["node"], Pod: pod,
-			Claims: w.claims(uid),
+			Nominated: w.named["nominated"],
+			Claims:    w.claims(uid),
 		})
 	}
 	return nil

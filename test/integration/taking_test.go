@@ -32,10 +32,61 @@ tiers:
 func newTaking(t *testing.T, nodes int) *world {
 	t.Helper()
 	w := newWorld(t, cluster.Config{Nodes: nodes})
+	w.restart(t, takes(t))
+	return w
+}
+
+// takes is the flag for a configuration that lets gangs take from others.
+func takes(t *testing.T) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "volcano-scheduler.conf")
 	replace(t, path, confTakes)
-	w.restart(t, "--scheduler-conf="+path)
-	return w
+	return "--scheduler-conf=" + path
+}
+
+// urgent makes a PodGroup of high priority.
+func (w *world) urgent(t *testing.T, namespace, name string, least int32) {
+	t.Helper()
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "taking-" + name}, Value: 1000}
+	if err := w.Create(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Delete(context.WithoutCancel(t.Context()), class) })
+	pg := &schedulingv1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       schedulingv1beta1.PodGroupSpec{MinMember: least, Queue: "default", PriorityClassName: class.Name},
+	}
+	if err := w.Create(t.Context(), pg); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// slow makes a gang of 8 pods of one GPU that take their time to go, and waits until it runs.
+func (w *world) slow(t *testing.T, namespace, gang string) {
+	t.Helper()
+	w.podGroup(t, namespace, gang, 8, "default")
+	for i := range 8 {
+		p := member(namespace, gang, i, 1)
+		p.Labels = map[string]string{"gang": gang}
+		p.Finalizers = []string{"example.com/slow"}
+		if err := w.Create(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.allBound(t, namespace, gang, 8)
+}
+
+// protect forbids to disrupt a gang.
+func (w *world) protect(t *testing.T, namespace, gang string) {
+	t.Helper()
+	none := intstr.FromInt32(0)
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: gang},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"gang": gang}}},
+	}
+	if _, err := w.core.PolicyV1().PodDisruptionBudgets(namespace).Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // pods makes so many pods of a gang, of one GPU each.
@@ -91,7 +142,7 @@ func TestAnOwnerReclaimsFiveHundredGPUsInOnePlan(t *testing.T) {
 		w.allBound(t, ns, fmt.Sprintf("kept-borrower-%d", i), 4)
 		w.allBound(t, ns, fmt.Sprintf("lent-borrower-%d", i), 0)
 	}
-	if err := w.counts(t.Context(), "volcano_pod_preemption_victims 500", "volcano_evictions_total 500"); err != nil {
+	if err := w.counts(t.Context(), "volcano_pod_preemption_victims 500", `volcano_evictions_total{reason="Reclaimed"} 500`); err != nil {
 		t.Error(err)
 	}
 	t.Logf("GPUs lay idle for %v GPU-seconds", w.metric(t, "volcano_preemption_idle_seconds_total", `resource="nvidia.com/gpu"`))
@@ -146,40 +197,12 @@ func (w *world) disrupted(t *testing.T, namespace, why, words string) func() int
 func TestAHigherPriorityPreemptsAWholeGangThatNoBudgetProtects(t *testing.T) {
 	w := newTaking(t, 2)
 	ns := w.Namespace(t)
-	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "taking-high"}, Value: 1000}
-	if err := w.Create(t.Context(), class); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Delete(context.WithoutCancel(t.Context()), class) })
-	for _, gang := range []string{"safe", "victim"} {
-		w.podGroup(t, ns, gang, 8, "default")
-		for i := range 8 {
-			p := member(ns, gang, i, 1)
-			p.Labels = map[string]string{"gang": gang}
-			p.Finalizers = []string{"example.com/slow"} // so that what is said of it can be read
-			if err := w.Create(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
-		}
-		w.allBound(t, ns, gang, 8)
-	}
+	w.slow(t, ns, "safe")
+	w.slow(t, ns, "victim")
 	t.Cleanup(func() { w.unfinalize(t, ns) })
-	none := intstr.FromInt32(0)
-	budget := &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "safe"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"gang": "safe"}}},
-	}
-	if _, err := w.core.PolicyV1().PodDisruptionBudgets(ns).Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	w.protect(t, ns, "safe")
 	named := w.disrupted(t, ns, corev1.PodReasonPreemptionByScheduler, "PodGroup "+ns+"/high")
-	pg := &schedulingv1beta1.PodGroup{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "high"},
-		Spec:       schedulingv1beta1.PodGroupSpec{MinMember: 4, Queue: "default", PriorityClassName: class.Name},
-	}
-	if err := w.Create(t.Context(), pg); err != nil {
-		t.Fatal(err)
-	}
+	w.urgent(t, ns, "high", 4)
 	w.pods(t, ns, "high", 4)
 	eventually(t, func(context.Context) error {
 		if n := named(); n != 8 {
@@ -211,4 +234,72 @@ func (w *world) unfinalize(t *testing.T, namespace string) {
 			}
 		}
 	}
+}
+
+// nominated waits until all pods of the gang high are bound, and nominated for a node, or not.
+func (w *world) nominated(t *testing.T, namespace string, bound, nominated bool) (on string) {
+	t.Helper()
+	eventually(t, func(ctx context.Context) error {
+		pods, err := w.core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			if p.Annotations[schedulingv1beta1.GroupNameAnnotation] != "high" {
+				continue
+			}
+			if (p.Spec.NodeName != "") != bound || (p.Status.NominatedNodeName != "") != nominated {
+				return fmt.Errorf("pod %s is bound to %q and nominated for %q", p.Name, p.Spec.NodeName, p.Status.NominatedNodeName)
+			}
+			on = p.Spec.NodeName + p.Status.NominatedNodeName
+		}
+		return nil
+	})
+	return on
+}
+
+// TestRoomThatIsMadeOutlastsTheScheduler kills Muster while victims leave. Another takes
+// over, and gives nobody else their room, though a rival of equal priority came first.
+func TestRoomThatIsMadeOutlastsTheScheduler(t *testing.T) {
+	w := newTaking(t, 2)
+	ns := w.Namespace(t)
+	w.slow(t, ns, "safe")
+	w.slow(t, ns, "victim")
+	t.Cleanup(func() { w.unfinalize(t, ns) })
+	w.protect(t, ns, "safe")
+	w.urgent(t, ns, "rival", 1)
+	w.urgent(t, ns, "high", 8)
+	w.pods(t, ns, "high", 8)
+	on := w.nominated(t, ns, false, true)
+	if err := w.Kill(cluster.Muster); err != nil {
+		t.Fatal(err)
+	}
+	w.pods(t, ns, "rival", 1)
+	if err := w.StartMuster(t.Context(), w.binary, takes(t)); err != nil {
+		t.Fatal(err)
+	}
+	w.waitsFor(t, ns, "high", "MakingRoom")
+	w.unfinalize(t, ns)
+	w.allBound(t, ns, "high", 8)
+	if got := w.nominated(t, ns, true, false); got != on {
+		t.Errorf("high runs on %s, room was made for it on %s", got, on)
+	}
+	w.allBound(t, ns, "rival", 0)
+	w.allBound(t, ns, "safe", 8)
+}
+
+// TestANominationEndsWithTheHold has room made for a gang that then lacks a pod.
+func TestANominationEndsWithTheHold(t *testing.T) {
+	w := newTaking(t, 1)
+	ns := w.Namespace(t)
+	w.slow(t, ns, "victim")
+	t.Cleanup(func() { w.unfinalize(t, ns) })
+	w.urgent(t, ns, "high", 4)
+	w.pods(t, ns, "high", 4)
+	w.nominated(t, ns, false, true)
+	if err := w.Delete(t.Context(), member(ns, "high", 0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	w.nominated(t, ns, false, false)
 }

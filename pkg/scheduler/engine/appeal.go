@@ -70,6 +70,55 @@ func (e *Engine) appeal(g *model.Gang) bool {
 	return false
 }
 
+// placeNominated is placeGroups with tasks on the nodes that they are nominated for, where
+// those will do. False, and no trace, when there are none, or the gang is not whole so.
+func (e *Engine) placeNominated(g *model.Gang, groups []group) bool {
+	some := func(gr group) bool { return slices.ContainsFunc(gr.tasks, nominated) }
+	if !slices.ContainsFunc(groups, some) || !e.World.Quota.Fits(g.Queue.ID, e.bill(groups).Sum, e.total) {
+		return false
+	}
+	mark := e.World.Mark()
+	var others []group
+	for _, gr := range groups {
+		if gr.tasks = e.placeWhereNominated(gr, nil); len(gr.tasks) > 0 {
+			others = append(others, gr)
+		}
+	}
+	if len(e.World.Since(mark)) > 0 {
+		if _, ok := e.placeGroups(g, others); ok && g.Whole() {
+			return true
+		}
+	}
+	e.World.Rollback(mark)
+	return false
+}
+
+// placeWhereNominated places the tasks of a group on the nodes that they are nominated
+// for, where those will do and may, which may be nil, says so. It returns the others.
+func (e *Engine) placeWhereNominated(gr group, may func(*model.Task) bool) (others []*model.Task) {
+	var panel framework.Panel
+	judged := gr.kind == ""
+	for i, t := range gr.tasks {
+		n := e.World.NodeNamed(t.Nominated)
+		if n == nil || !gr.class.Fits(n) || n.Free.Times(gr.class.Req) == 0 || may != nil && !may(t) {
+			others = append(others, t)
+			continue
+		}
+		if !judged {
+			if panel, _, _, judged = e.tiers.Judge(t); !judged {
+				return append(others, gr.tasks[i:]...)
+			}
+		}
+		if _, ok := panel.Fits(n); !ok {
+			others = append(others, t)
+			continue
+		}
+		e.World.Place(t, n)
+		panel.Placed(t, n)
+	}
+	return others
+}
+
 // plea is a group of waiting tasks of one sub-group, and what judges say of it.
 type plea struct {
 	group

@@ -102,6 +102,7 @@ func (c *Cycle) Place(g *model.Gang) (turn Turn) {
 	e, en := c.engine, c.engine.entries[g]
 	mark := c.World.Mark()
 	defer e.owe(en)
+	defer c.settle(en)
 	defer c.quarantine(en, c.start(), &turn)
 	if c.release(en) {
 		return c.content(en)
@@ -253,13 +254,19 @@ func (c *Cycle) content(en *entry) Turn {
 		c.moved(en)
 	}
 	en.why, en.wakes, en.short = nil, 0, shortfall{}
-	en.tries, en.vain, en.hold = victims.Pace{}, nil, nil
+	en.tries, en.vain = victims.Pace{}, nil
 	delete(c.engine.alarms, en)
+	c.giveBack(en)
+	return Done
+}
+
+// giveBack gives back what is set aside for a gang, and what is yet to come.
+func (c *Cycle) giveBack(en *entry) {
+	en.hold = nil
 	if en.gang.Claims != nil {
 		c.engine.setAside(en.gang, nil)
 		c.World.Happened |= model.NodeRoom | model.QueueRoom
 	}
-	return Done
 }
 
 // moved wakes those that stand behind a gang of a strict queue.

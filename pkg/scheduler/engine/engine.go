@@ -48,10 +48,11 @@ type Engine struct {
 	unmoved  map[*model.Task]victims.Pace // those that could not be made to go, and when they are told again
 	holders  victims.Holders
 	patience victims.Patience
-	told     []string  // queues since the last run
-	looks    uint64    // at views
-	again    bool      // another run would try somebody now
-	retellAt time.Time // the numbers of some reasons are told anew then; zero: of none
+	asked    victims.Asked // tasks to go
+	told     []string      // queues since the last run
+	looks    uint64        // at views
+	again    bool          // another run would try somebody now
+	retellAt time.Time     // the numbers of some reasons are told anew then; zero: of none
 	// retelling is how many more are in this run.
 	retelling int
 	faults    faults
@@ -97,6 +98,7 @@ func (e *Engine) Run(now time.Time) Report {
 	e.filterNewClasses()
 	e.renumber()
 	e.losePatience(now)
+	e.unheeded(now)
 	maps.DeleteFunc(e.unmoved, func(t *model.Task, _ victims.Pace) bool { return e.World.TaskOf(t.UID) != t })
 	e.recount()
 	e.total = e.World.ForQueues(e.total)
@@ -106,6 +108,7 @@ func (e *Engine) Run(now time.Time) Report {
 	}
 	e.leaveOut(e.tiers.Begin(e.World, now)...)
 	c.notice()
+	c.recollect()
 	c.suspectAll()
 	c.follow()
 	c.waiting = e.wake(now)
@@ -147,6 +150,9 @@ func (e *Engine) Next() (time.Time, bool) {
 	}
 	if !e.retellAt.IsZero() {
 		earlier(e.retellAt)
+	}
+	if at, ok := e.asked.Next(); ok {
+		earlier(at)
 	}
 	if at, ok := e.tiers.NextAt(e.config.dismisses()); ok {
 		earlier(at)

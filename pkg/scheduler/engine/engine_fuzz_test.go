@@ -77,7 +77,8 @@ func (b *bytesOf) event() engine.Event {
 		return engine.TaskSet{Task: model.TaskSpec{
 			UID: task, Name: task, Gang: gang, Role: []string{"", "a"}[b.next(2)], Ours: true, Node: on,
 			Gated: b.next(6) == 1, Deleting: b.next(8) == 1, Running: b.next(3) == 1, Ended: model.Ended(b.next(12) / 10),
-			Shape: model.Shape{Key: fmt.Sprint(req), Requests: req},
+			Nominated: []string{"", "", "n0", "n3"}[b.next(4)],
+			Shape:     model.Shape{Key: fmt.Sprint(req), Requests: req},
 		}}
 	}
 }

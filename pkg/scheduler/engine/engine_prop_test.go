@@ -84,7 +84,9 @@ func history(t *rapid.T) []engine.Event {
 			there.Task.Ended = model.Ended(rapid.IntRange(0, 2).Draw(t, "ended"))
 			ev = there
 		default:
-			ev = task(g, k, rapid.Int64Range(1, 5).Draw(t, "ask"), "")
+			waits := task(g, k, rapid.Int64Range(1, 5).Draw(t, "ask"), "")
+			waits.Task.Nominated = rapid.SampledFrom([]string{"", "", "n0", "n1", "nowhere"}).Draw(t, "nominated")
+			ev = waits
 		}
 		events = append(events, ev)
 	}

@@ -111,9 +111,7 @@ func (e *Engine) answer(ev Event) {
 	case BindFailed:
 		e.World.Unassume(ev.UID, ev.Node)
 	case EvictFailed:
-		if t := e.World.Stay(ev.UID); t != nil {
-			e.unmoved[t] = e.unmoved[t].After(true, e.ran)
-		}
+		e.stay(ev.UID)
 	}
 }
 
@@ -146,6 +144,15 @@ type Evict struct {
 	Gang string // that loses it
 	For  string // the gang that needs its room
 	Why  reason.Reason
+}
+
+// Nominate tells on which node room is being made for a pod that waits; without a Node,
+// that none is any more. It is said once per change.
+type Nominate struct {
+	UID  string // the pod's
+	Name string // namespace/name
+	Gang string
+	Node string
 }
 
 // Refuse says why a gang, or a pod that has none, waits. It is said once per reason.
@@ -197,14 +204,15 @@ type Unmet struct {
 	Why       *reason.Reason
 }
 
-func (Bind) decision()   {}
-func (Fault) decision()  {}
-func (Evict) decision()  {}
-func (Notice) decision() {}
-func (Ungate) decision() {}
-func (Refuse) decision() {}
-func (Status) decision() {}
-func (Unmet) decision()  {}
+func (Bind) decision()     {}
+func (Fault) decision()    {}
+func (Evict) decision()    {}
+func (Notice) decision()   {}
+func (Nominate) decision() {}
+func (Ungate) decision()   {}
+func (Refuse) decision()   {}
+func (Status) decision()   {}
+func (Unmet) decision()    {}
 
 // Report is what one Run did. It shares nothing with the engine.
 type Report struct {
@@ -212,7 +220,7 @@ type Report struct {
 	Tried     int // gangs looked at
 	Placed    int // tasks given a node
 	Plans     int // gangs for which victims were looked for
-	Evicted   int // tasks told to go
+	Victims   int // tasks told to go to make room; others that were told to go are not counted
 	// Idle is how long room that was made for the gangs placed in this run lay idle: the
 	// amount times seconds, by resource.
 	Idle   map[string]float64

@@ -98,6 +98,7 @@ func (c *Cycle) suspectAll() {
 // may be half made by then, so views are made anew.
 func (c *Cycle) suspect(en *entry, doing string, broke fault.Fault) Turn {
 	clear(c.engine.views)
+	c.giveBack(en)
 	c.engine.note(Fault{Kind: "PodGroup", Object: en.gang.Key, Doing: doing}, broke)
 	return c.refuse(en, faulty(broke), model.GangChanged)
 }

@@ -30,10 +30,11 @@ type entry struct {
 	countedAs model.Phase
 	// tries keeps a gang that takes long to try from being tried with every pod that
 	// comes or goes; vain, from having victims looked for each time.
-	tries  victims.Pace
-	vain   *victims.Vain // nil when the last search for victims found some
-	hold   *hold         // nil when no room is being made for it
-	broken time.Time     // since when it lacks a part of its minimum; zero: it does not
+	tries    victims.Pace
+	vain     *victims.Vain     // nil when the last search for victims found some
+	hold     *victims.Hold     // nil when no room is being made for it
+	nominees []victims.Nominee // of which was told where that is
+	broken   time.Time         // since when it lacks a part of its minimum; zero: it does not
 	// impatient is set when no further task came for too long; see Config.PatienceFor.
 	impatient bool
 	most      int32 // tasks that it had at once while it was waited for
@@ -69,7 +70,7 @@ func (e *Engine) catchUp(g *model.Gang, now time.Time) *entry {
 		}
 	}
 	if en.last.UID != g.UID {
-		en.phase, en.why, en.last, en.unmet = g.Phase, nil, Status{}, nil
+		en.phase, en.why, en.last, en.unmet, en.hold = g.Phase, nil, Status{}, nil, nil
 	}
 	en.wakes |= model.GangChanged
 	if !lacks(g) || g.Counts.Alive() > en.most {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -14,26 +15,9 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
-// hold is room that is being made for a gang: who goes, and until when that is waited for.
-type hold struct {
-	leaving  []leaver
-	expected map[*model.Task]bool // those that leave
-	until    time.Time
-}
-
-// leaver is a task that goes, what it was charged, and when it was seen to be gone.
-type leaver struct {
-	task *model.Task
-	req  resource.Vector
-	gone time.Time
-}
-
 // takeWakes is what could let a gang take from others who could not before: what queues
 // deserve and use, who runs, and who is protected.
 const takeWakes = model.QueueChanged | model.QueueRoom | model.TaskPlaced | model.ObjectChanged
-
-// goneAfter is how long a victim may take to go beyond the time it is given to end.
-const goneAfter = time.Minute
 
 // take has others give way to a gang that was refused, if the configuration lets it and
 // that makes room for all it lacks. What they leave is set aside for it.
@@ -43,14 +27,15 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 	if !c.mayPlan(en, no, lack, n) {
 		return false
 	}
-	out, claims := e.plan(en.gang, e.minimum(en.gang), c.Now)
-	if claims == nil {
+	out, places := e.plan(en.gang, e.minimum(en.gang), c.Now)
+	if len(places) == 0 {
 		c.inVain(en, out, lack, n)
 		return false
 	}
 	e.patience.Found(lack)
-	en.hold = &hold{until: c.Now}
-	c.makeRoom(en, out, claims)
+	en.hold = &victims.Hold{Until: c.Now}
+	c.makeRoom(en, out, places)
+	c.nominate(en, places)
 	return true
 }
 
@@ -66,15 +51,17 @@ func (c *Cycle) takeMore(en *entry, no refusal) bool {
 	if !c.mayPlan(en, no, lack, 1) {
 		return false
 	}
-	en.hold = &hold{until: c.Now}
+	en.hold = &victims.Hold{Until: c.Now}
+	var all []victims.Nominee
 	var vain victims.Outcome
 	plan := func(groups ...group) bool {
-		out, claims := e.plan(g, e.beyond(g, groups), c.Now)
-		if claims == nil {
+		out, places := e.plan(g, e.beyond(g, groups), c.Now)
+		if len(places) == 0 {
 			vain.Looked, vain.Protected = vain.Looked+out.Looked, vain.Protected || out.Protected
 			return false
 		}
-		c.makeRoom(en, out, claims)
+		c.makeRoom(en, out, places)
+		all = append(all, places...)
 		return true
 	}
 	for _, u := range units {
@@ -91,8 +78,9 @@ func (c *Cycle) takeMore(en *entry, no refusal) bool {
 			}
 		}
 	}
-	if len(g.Claims) > 0 {
+	if len(all) > 0 {
 		e.patience.Found(lack)
+		c.nominate(en, all)
 		return true
 	}
 	en.hold = nil
@@ -130,21 +118,22 @@ func (c *Cycle) inVain(en *entry, out victims.Outcome, lack victims.Lack, n int)
 
 // makeRoom tells victims to go, and sets aside for a gang, besides what it has, what they
 // and those that go anyway will leave.
-func (c *Cycle) makeRoom(en *entry, out victims.Outcome, claims []model.Claim) {
+func (c *Cycle) makeRoom(en *entry, out victims.Outcome, places []victims.Nominee) {
 	e, g := c.engine, en.gang
 	en.vain = nil
 	for _, v := range out.Victims {
 		why := v.Why(c.World, e.tiers, g)
 		for _, t := range v.Tasks {
-			en.hold.expect(t, c.Now)
+			en.hold.Expect(t, c.Now)
 			c.evict(t, g.Key, why)
 		}
-		c.report.Evicted += len(v.Tasks)
+		c.report.Victims += len(v.Tasks)
 	}
+	claims := victims.Claims(e.World, places)
 	for _, claim := range claims { // those that go anyway are waited for as well
 		for _, t := range claim.Node.Tasks {
 			if t.Bucket == model.Releasing {
-				en.hold.expect(t, c.Now)
+				en.hold.Expect(t, c.Now)
 			}
 		}
 	}
@@ -166,7 +155,7 @@ func (e *Engine) mayTake(g *model.Gang) bool {
 
 // plan looks for victims, and says where what a gang wants would be placed when they are
 // gone, and those that are going anyway. It leaves no trace.
-func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome, []model.Claim) {
+func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome, []victims.Nominee) {
 	w, groups := e.World, what.groups
 	defer w.Rollback(w.Mark())
 	need := e.bill(groups).Sum
@@ -194,22 +183,11 @@ func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome,
 	if !what.place() {
 		return out, nil
 	}
-	type room struct {
-		node  *model.Node
-		class *model.Class
-	}
-	var claims []model.Claim
-	at := map[room]int{}
+	var places []victims.Nominee
 	for _, t := range w.Since(mark) {
-		i, ok := at[room{t.On, t.Class}]
-		if !ok {
-			i = len(claims)
-			at[room{t.On, t.Class}] = i
-			claims = append(claims, model.Claim{Node: t.On, Req: t.Class.Req})
-		}
-		claims[i].N++
+		places = append(places, victims.Nominee{Task: t, Node: t.On.Name})
 	}
-	return out, claims
+	return out, places
 }
 
 // stays reports whether a task could not be made to go, and is not asked again yet.
@@ -223,85 +201,22 @@ func (e *Engine) couldTake(g *model.Gang, need resource.Vector, enough func() bo
 	})
 }
 
-// expect adds a task to those that are waited for, once.
-func (h *hold) expect(t *model.Task, now time.Time) {
-	if h.expected[t] {
-		return
-	}
-	if h.expected == nil {
-		h.expected = map[*model.Task]bool{}
-	}
-	h.expected[t] = true
-	grace := 30 * time.Second
-	if t.Pod != nil && t.Pod.Spec.TerminationGracePeriodSeconds != nil {
-		grace = time.Duration(*t.Pod.Spec.TerminationGracePeriodSeconds) * time.Second
-	}
-	h.leaving = append(h.leaving, leaver{task: t, req: t.Class.Req})
-	if until := now.Add(grace + goneAfter); until.After(h.until) {
-		h.until = until
-	}
-}
-
-// look notes who has gone by now, and returns how many have not.
-func (h *hold) look(w *model.World, now time.Time) (there int) {
-	for i := range h.leaving {
-		l := &h.leaving[i]
-		switch {
-		case w.TaskOf(l.task.UID) == l.task && l.task.On != nil && l.task.Bucket == model.Releasing:
-			there++
-		case l.gone.IsZero():
-			l.gone = now
-		}
-	}
-	return there
-}
-
-// idle is for how many seconds each resource that was given up has been of no use to anybody.
-func (h *hold) idle(now time.Time) map[int]float64 {
-	idle := map[int]float64{}
-	for _, l := range h.leaving {
-		if l.gone.IsZero() {
-			continue
-		}
-		for d, n := range l.req {
-			idle[d] += float64(n) * now.Sub(l.gone).Seconds()
-		}
-	}
-	return idle
-}
-
 // coming reports whether the room that is being made for a gang will do for what it
 // claimed, as far as that can be said now. What is set aside for it was given back.
 func (e *Engine) coming(en *entry, claims []model.Claim, now time.Time) bool {
-	h := en.hold
-	if h == nil || h.look(e.World, now) == 0 || !now.Before(h.until) || len(claims) == 0 {
+	if en.hold == nil || !now.Before(en.hold.Until) || len(claims) == 0 {
 		return false
 	}
-	room := map[*model.Node]resource.Vector{}
-	for _, c := range claims {
-		if _, ok := room[c.Node]; !ok {
-			v := slices.Clone(c.Node.Free)
-			for _, t := range c.Node.Tasks {
-				if t.Bucket == model.Releasing {
-					v.Add(t.Class.Req, 1)
-				}
-			}
-			room[c.Node] = v
-		}
-		v := room[c.Node]
-		if v.Times(c.Req) < c.N {
-			return false
-		}
-		v.Add(c.Req, -c.N)
-	}
-	return true
+	room := victims.Room{}
+	_, there := en.hold.Count(e.World, now)
+	return there > 0 && !slices.ContainsFunc(claims, func(c model.Claim) bool { return !room.Take(c.Node, c.Req, c.N) })
 }
 
 // awaitRoom tells a gang that room is being made for it.
 func (c *Cycle) awaitRoom(en *entry) Turn {
-	h := en.hold
-	why := reason.Reason{Code: reason.MakingRoom, Need: int64(len(h.leaving)), Room: int64(len(h.leaving) - h.look(c.World, c.Now))}
-	c.engine.alarm(en, h.until)
+	all, there := en.hold.Count(c.World, c.Now)
+	why := reason.Reason{Code: reason.MakingRoom, Need: int64(all), Room: int64(all - there)}
+	c.engine.alarm(en, en.hold.Until)
 	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged)
 }
 
@@ -331,13 +246,103 @@ func (c *Cycle) redeem(en *entry) {
 	if en.hold == nil {
 		return
 	}
-	en.hold.look(c.World, c.Now)
+	en.hold.Count(c.World, c.Now)
 	if c.report.Idle == nil {
 		c.report.Idle = map[string]float64{}
 	}
 	//muster:anyorder sums
-	for d, seconds := range en.hold.idle(c.Now) {
+	for d, seconds := range en.hold.Idle(c.Now) {
 		c.report.Idle[c.World.Resources.Name(d)] += seconds
 	}
 	en.hold = nil
+}
+
+// nominate tells on which nodes room is being made for the tasks of a gang, as far as
+// that is news.
+func (c *Cycle) nominate(en *entry, places []victims.Nominee) {
+	told := map[*model.Task]string{}
+	for _, n := range en.nominees {
+		told[n.Task] = n.Node
+	}
+	for _, p := range places {
+		was, ok := told[p.Task]
+		if !ok {
+			was = p.Task.Nominated
+		}
+		if was != p.Node {
+			c.emit(Nominate{UID: p.Task.UID, Name: p.Task.Name, Gang: en.gang.Key, Node: p.Node})
+		}
+		delete(told, p.Task)
+	}
+	en.nominees = slices.DeleteFunc(en.nominees, func(n victims.Nominee) bool {
+		_, other := told[n.Task]
+		return !other
+	})
+	c.withdraw(en)
+	en.nominees = places
+}
+
+// withdraw takes back what was told of where room is being made for the tasks of a gang
+// that have no place. Of one whose binding may still fail it is kept in mind.
+func (c *Cycle) withdraw(en *entry) {
+	en.nominees = slices.DeleteFunc(en.nominees, func(n victims.Nominee) bool {
+		t := n.Task
+		if c.World.TaskOf(t.UID) == t && (t.Bucket == model.Waiting || t.Bucket == model.Gated) {
+			c.emit(Nominate{UID: t.UID, Name: t.Name, Gang: en.gang.Key})
+		}
+		return t.Bucket != model.Assumed
+	})
+}
+
+// settle withdraws what was told of where room is being made for a gang, when none is any more.
+func (c *Cycle) settle(en *entry) {
+	if en.hold == nil {
+		c.withdraw(en)
+	}
+}
+
+// recollect looks after what was said of where room is being made for the gangs that
+// changed, by this scheduler or by one before it.
+func (c *Cycle) recollect() {
+	fault.Each(c.changed, func(en *entry) {
+		if en.hold != nil && (!en.gang.Known || lacks(en.gang)) {
+			c.giveBack(en)
+		}
+		if en.hold == nil {
+			c.engine.resume(en)
+		}
+		c.settle(en)
+	}, func(en *entry, broke fault.Fault) {
+		if !c.engine.orderBroke(broke) {
+			c.engine.accuse(en.gang, broke)
+		}
+	})
+}
+
+// nominated reports whether a node is named on which room was made for a task.
+func nominated(t *model.Task) bool { return t.Nominated != "" }
+
+// resume sets room aside again that was being made for a gang when another scheduler
+// decided, as its tasks say: until its turn, which comes first. Then it is placed there,
+// or waits for who is going, or is refused like any other.
+func (e *Engine) resume(en *entry) {
+	g := en.gang
+	if en.last != (Status{}) || !g.Known || lacks(g) || en.over() || !slices.ContainsFunc(g.Tasks, nominated) {
+		return
+	}
+	tasks := e.missing(g)
+	if g.Whole() {
+		tasks = slices.SortedFunc(waiting(g), e.tiers.CompareTasks)
+	}
+	var places []victims.Nominee
+	room := victims.Room{}
+	for _, t := range tasks {
+		if n := e.World.NodeNamed(t.Nominated); n != nil && t.Class.Fits(n) && room.Take(n, t.Class.Req, 1) {
+			places = append(places, victims.Nominee{Task: t, Node: n.Name})
+		}
+	}
+	if len(places) > 0 {
+		en.hold, en.nominees = &victims.Hold{Until: e.ran}, places
+		e.setAside(g, victims.Claims(e.World, places))
+	}
 }

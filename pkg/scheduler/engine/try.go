@@ -84,6 +84,9 @@ func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 	}
 	missing := e.missing(g)
 	groups := e.groupsOf(missing)
+	if e.placeNominated(g, groups) {
+		return refusal{}, true
+	}
 	mark := e.World.Mark()
 	no, ok := e.placeGroups(g, groups)
 	if ok {
@@ -237,6 +240,9 @@ func (e *Engine) placeRest(g *model.Gang, yields func() bool) (no refusal, yield
 // itself, with a chance to yield before each.
 func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, bool) {
 	if u.whole {
+		if e.placeNominated(g, u.groups) {
+			return refusal{}, yields()
+		}
 		mark := e.World.Mark()
 		no, ok := e.placeGroups(g, u.groups)
 		if !ok {
@@ -246,13 +252,12 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 	}
 	gr := u.groups[0]
 	yielded := false
-	placed, no := e.place(gr, func(placed int) bool {
-		if yields() {
-			yielded = true
-			return false
-		}
-		return e.World.Quota.Fits(g.Queue.ID, e.World.Bill(gr.tasks[placed]).Sum, e.total)
-	})
+	may := func(t *model.Task) bool {
+		yielded = yielded || yields()
+		return !yielded && e.World.Quota.Fits(g.Queue.ID, e.World.Bill(t).Sum, e.total)
+	}
+	gr.tasks = e.placeWhereNominated(gr, may)
+	placed, no := e.place(gr, func(placed int) bool { return may(gr.tasks[placed]) })
 	left := gr.tasks[placed:]
 	switch {
 	case yielded || len(left) == 0:
@@ -308,6 +313,9 @@ func (e *Engine) milder() []framework.Rule {
 // beyond is tasks of a gang that it can do without.
 func (e *Engine) beyond(g *model.Gang, groups []group) want {
 	return want{groups: groups, rules: e.milder(), beyond: true, place: func() bool {
+		if e.placeNominated(g, groups) {
+			return true
+		}
 		_, ok := e.placeGroups(g, groups)
 		return ok
 	}}

@@ -248,7 +248,6 @@ func (c *Cycle) release(en *entry) bool {
 	why := reason.Reason{Code: reason.Unrepaired, Need: int64(g.Min), Have: int64(g.Counts.Held()), Value: within.String()}
 	for _, t := range g.Tasks {
 		if t.Placed() {
-			c.report.Evicted++
 			c.evict(t, g.Key, why)
 		}
 	}
@@ -259,6 +258,22 @@ func (c *Cycle) release(en *entry) bool {
 func (c *Cycle) evict(t *model.Task, by string, why reason.Reason) {
 	c.emit(Evict{UID: t.UID, Name: t.Name, Gang: t.Gang.Key, For: by, Why: why})
 	c.World.Leave(t)
+	c.engine.asked.Add(t, c.Now)
+}
+
+// unheeded has tasks count again that were told to go, and should be gone long since, but
+// are not even being deleted. They are not told again at once.
+func (e *Engine) unheeded(now time.Time) {
+	for _, t := range e.asked.Unheeded(e.World, now) {
+		e.stay(t.UID)
+	}
+}
+
+// stay has a task count again that could not be made to go.
+func (e *Engine) stay(uid string) {
+	if t := e.World.Stay(uid); t != nil {
+		e.unmoved[t] = e.unmoved[t].After(true, e.ran)
+	}
 }
 
 // mostDismissed is how many tasks are told to go in one cycle though nobody needs their

@@ -55,6 +55,10 @@ func TestAPodIsReadAsATask(t *testing.T) {
 			}),
 			with(func(s *model.TaskSpec) { s.Gang, s.Role = "ml/g", "ps" }),
 		},
+		"for which room is made": {
+			pod(func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }),
+			with(func(s *model.TaskSpec) { s.Nominated = "n" }),
+		},
 		"that runs": {
 			pod(func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "n", corev1.PodRunning }),
 			with(func(s *model.TaskSpec) { s.Node, s.Running = "n", true }),

@@ -19,16 +19,17 @@ import (
 // take no room.
 func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, bool) {
 	t := model.TaskSpec{
-		UID:      string(p.UID),
-		Name:     p.Namespace + "/" + p.Name,
-		Role:     role(p),
-		Node:     p.Spec.NodeName,
-		Gated:    len(p.Spec.SchedulingGates) > 0,
-		Ours:     ours(p.Spec.SchedulerName),
-		Running:  p.Status.Phase == corev1.PodRunning,
-		Deleting: p.DeletionTimestamp != nil,
-		Pod:      p,
-		Claims:   claims(p),
+		UID:       string(p.UID),
+		Name:      p.Namespace + "/" + p.Name,
+		Role:      role(p),
+		Node:      p.Spec.NodeName,
+		Nominated: p.Status.NominatedNodeName,
+		Gated:     len(p.Spec.SchedulingGates) > 0,
+		Ours:      ours(p.Spec.SchedulerName),
+		Running:   p.Status.Phase == corev1.PodRunning,
+		Deleting:  p.DeletionTimestamp != nil,
+		Pod:       p,
+		Claims:    claims(p),
 	}
 	t.QueueGated = len(p.Spec.SchedulingGates) == 1 && p.Spec.SchedulingGates[0].Name == schedulingv1beta1.QueueAllocationGate
 	if !t.Ours && t.Node == "" {

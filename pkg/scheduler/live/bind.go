@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -91,10 +92,11 @@ func (b *binder) refused(ctx context.Context, d engine.Bind, err error) {
 // evictor tells pods to go. What can't be made to goes back to the engine as an event.
 type evictor struct {
 	*Scheduler
-	queue           workqueue.TypedRateLimitingInterface[string] // UIDs
-	mu              sync.Mutex
-	evictions       map[string]engine.Evict // by UID
-	evicted, failed atomic.Int64
+	queue     workqueue.TypedRateLimitingInterface[string] // UIDs
+	mu        sync.Mutex
+	evictions map[string]engine.Evict // by UID
+	evicted   map[reason.Code]int64   // by why they had to go
+	failed    atomic.Int64
 }
 
 // evictWorkers is how many pods are told to go at once.
@@ -104,7 +106,19 @@ const evictWorkers = 16
 const evictTries = 5
 
 func newEvictor(s *Scheduler) *evictor {
-	return &evictor{Scheduler: s, queue: newQueue[string](50*time.Millisecond, 5*time.Second), evictions: map[string]engine.Evict{}}
+	return &evictor{
+		Scheduler: s,
+		queue:     newQueue[string](50*time.Millisecond, 5*time.Second),
+		evictions: map[string]engine.Evict{},
+		evicted:   map[reason.Code]int64{},
+	}
+}
+
+// counts is how many pods were told to go so far, by why they had to.
+func (v *evictor) counts() map[reason.Code]int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return maps.Clone(v.evicted)
 }
 
 func (v *evictor) add(d engine.Evict) {
@@ -130,10 +144,12 @@ func (v *evictor) write(ctx context.Context, uid string) error {
 	})
 	switch {
 	case err == nil:
-		v.evicted.Add(1)
+		v.mu.Lock()
+		v.evicted[d.Why.Code]++
+		v.mu.Unlock()
 		v.recorder.Event(pod, corev1.EventTypeWarning, string(d.Why.Code), d.Why.String())
 		v.explain(ctx, d)
-	case late(err): // it is gone, which the watch tells
+	case v.late(ctx, d.Name, d.UID, err): // it is gone, which the watch tells
 	case apierrors.IsTooManyRequests(err), apierrors.IsForbidden(err), v.queue.NumRequeues(uid) >= evictTries:
 		v.failed.Add(1)
 		v.recorder.Eventf(pod, corev1.EventTypeWarning, "FailedEviction", "%s; evicting it: %v", d.Why, err)
@@ -154,7 +170,7 @@ func (v *evictor) explain(ctx context.Context, d engine.Evict) {
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 		Reason: disruption(d), Message: d.Why.String(),
 	})
-	if err != nil && !late(err) {
+	if err != nil && !v.late(ctx, d.Name, d.UID, err) {
 		logr.FromContextOrDiscard(ctx).Error(err, "say why a pod has to go", "task", d.Name)
 	}
 }
@@ -171,4 +187,60 @@ func disruption(d engine.Evict) string {
 	default:
 		return evictionByScheduler
 	}
+}
+
+// nominator tells pods on which node room is being made for them, so that another
+// scheduler, and whoever adds nodes, knows. One worker writes it, each once, and only while
+// no binding waits: those say more.
+type nominator struct {
+	*Scheduler
+	queue    workqueue.TypedRateLimitingInterface[string] // UIDs
+	mu       sync.Mutex
+	nominees map[string]engine.Nominate // by UID, to be written
+}
+
+func newNominator(s *Scheduler) *nominator {
+	return &nominator{Scheduler: s, queue: newQueue[string](50*time.Millisecond, 30*time.Second), nominees: map[string]engine.Nominate{}}
+}
+
+func (n *nominator) add(d engine.Nominate) {
+	n.mu.Lock()
+	n.nominees[d.UID] = d
+	n.mu.Unlock()
+	n.queue.Add(d.UID)
+}
+
+// forget drops what was not written yet of a pod: it is being bound, which ends its
+// nomination, or it is gone.
+func (n *nominator) forget(uid string) {
+	n.mu.Lock()
+	delete(n.nominees, uid)
+	n.mu.Unlock()
+}
+
+func (n *nominator) write(ctx context.Context, uid string) error {
+	if !n.announcer.quiet(ctx) {
+		return nil
+	}
+	n.mu.Lock()
+	d, ok := n.nominees[uid]
+	delete(n.nominees, uid)
+	n.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	var node any // null takes it away
+	if d.Node != "" {
+		node = d.Node
+	}
+	_, err := n.patchStatus(ctx, d.Name, map[string]any{"uid": d.UID}, map[string]any{"nominatedNodeName": node})
+	if err == nil || n.late(ctx, d.Name, d.UID, err) {
+		return nil
+	}
+	n.mu.Lock()
+	if _, newer := n.nominees[uid]; !newer {
+		n.nominees[uid] = d
+	}
+	n.mu.Unlock()
+	return fmt.Errorf("nominate a node for pod %s: %w", d.Name, err)
 }

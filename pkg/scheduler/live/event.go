@@ -79,7 +79,7 @@ func (a *announcer) tellPods(ctx context.Context, gang string) error {
 		switch {
 		case apierrors.IsConflict(err):
 			a.waits(gang)
-		case err != nil && !late(err):
+		case err != nil && !apierrors.IsNotFound(err):
 			return err
 		}
 	}

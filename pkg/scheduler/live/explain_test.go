@@ -33,7 +33,7 @@ func offline(t *testing.T) *Scheduler {
 		dumps: make(chan func([]byte)), questions: make(chan question), ended: make(chan struct{}),
 	}
 	s.binder, s.statuses, s.queues = newBinder(s), newStatusWriter(s), newQueueWriter(s)
-	s.announcer = newAnnouncer(s)
+	s.announcer, s.nominator = newAnnouncer(s), newNominator(s)
 	s.configs = &configs{Scheduler: s, running: conf.Default(), updates: make(chan update)}
 	return s
 }

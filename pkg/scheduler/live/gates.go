@@ -40,7 +40,7 @@ func (k *gatekeeper) write(ctx context.Context, d engine.Ungate) error {
 		return fmt.Errorf("pod %s: %w", d.Name, err)
 	}
 	_, err = k.pods.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
-	if late(err) {
+	if err != nil && k.late(ctx, d.Name, d.UID, err) {
 		return nil
 	}
 	if err != nil {

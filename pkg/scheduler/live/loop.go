@@ -86,7 +86,7 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 func (s *Snapshot) planned(r engine.Report) {
 	s.Plans += int64(r.Plans)
 	if r.Plans > 0 {
-		s.Victims = r.Evicted
+		s.Victims = r.Victims
 	}
 	if len(r.Idle) == 0 {
 		return
@@ -203,6 +203,7 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 		switch d := d.(type) {
 		case engine.Bind:
 			log.V(1).Info("Allocate task "+d.Name+" to node "+d.Node, "gang", d.Gang)
+			s.nominator.forget(d.UID) // the binding says it, and more
 			if d.Before != nil {
 				s.preparer.add(d)
 			} else {
@@ -211,6 +212,9 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 		case engine.Evict:
 			log.Info("Evict task "+d.Name, "gang", d.Gang, "for", d.For, "rule", d.Why.Code, "why", d.Why.String())
 			s.evictor.add(d)
+		case engine.Nominate:
+			log.V(1).Info("Nominate task "+d.Name+" to node "+d.Node, "gang", d.Gang)
+			s.nominator.add(d)
 		case engine.Refuse:
 			s.refused(log, d)
 		case engine.Ungate:

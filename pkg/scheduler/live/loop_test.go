@@ -47,7 +47,7 @@ func TestAnObjectMadeAnewUnderItsNameIsAnother(t *testing.T) {
 
 func TestOnlyNewsIsLogged(t *testing.T) {
 	s := &Scheduler{waiting: map[string]reason.Reason{}}
-	s.binder, s.statuses, s.announcer = newBinder(s), newStatusWriter(s), newAnnouncer(s)
+	s.binder, s.statuses, s.announcer, s.nominator = newBinder(s), newStatusWriter(s), newAnnouncer(s), newNominator(s)
 	status := func(phase model.Phase, held, running int32, waits bool) engine.Decision {
 		return engine.Status{Gang: "ml/a", UID: "u", Phase: phase, Held: held, Min: 2, Running: running, Waits: waits}
 	}

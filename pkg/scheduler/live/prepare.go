@@ -54,7 +54,7 @@ func (p *preparer) add(d engine.Bind) { p.queue.Add(&prepared{bind: d, since: ti
 func (p *preparer) write(ctx context.Context, at *prepared) error {
 	for _, w := range at.bind.Before.Writes[at.written:] {
 		err := p.put(ctx, w)
-		if late(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
 			p.giveUp(ctx, at, err) // it was decided on what is no longer so
 			return nil
 		}

@@ -121,7 +121,7 @@ func (w *queueWriter) write(ctx context.Context, name string) error {
 		return fmt.Errorf("queue %s: %w", name, err)
 	}
 	err = w.client.Status().Patch(ctx, now, patch)
-	if err != nil && !late(err) {
+	if err != nil && !apierrors.IsNotFound(err) { // if another now has its name, the cache will tell
 		return fmt.Errorf("queue %s: %w", name, err)
 	}
 	return nil

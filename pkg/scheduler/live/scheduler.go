@@ -52,20 +52,21 @@ type Options struct {
 
 // Scheduler runs one engine. Start it once.
 type Scheduler struct {
-	options  Options
-	engine   *engine.Engine
-	cache    cache.Cache
-	client   client.Client // writes only; reads go to the cache
-	pods     kubernetes.Interface
-	recorder toolsrecord.EventRecorder
-	events   toolsrecord.EventBroadcaster
-	mailbox  *mailbox[engine.Event]
-	binder   *binder
-	evictor  *evictor
-	statuses *statusWriter
-	queues   *queueWriter
-	configs  *configs
-	record   *record.Writer
+	options   Options
+	engine    *engine.Engine
+	cache     cache.Cache
+	client    client.Client // writes only; reads go to the cache
+	pods      kubernetes.Interface
+	recorder  toolsrecord.EventRecorder
+	events    toolsrecord.EventBroadcaster
+	mailbox   *mailbox[engine.Event]
+	binder    *binder
+	evictor   *evictor
+	nominator *nominator
+	statuses  *statusWriter
+	queues    *queueWriter
+	configs   *configs
+	record    *record.Writer
 
 	preparer  *preparer
 	gates     *gatekeeper
@@ -92,16 +93,16 @@ type Snapshot struct {
 	Tried        int64   // gangs looked at, in all
 	Placed       int64   // tasks given a node, in all
 	Plans        int64   // times that victims were looked for
-	Victims      int     // tasks told to go when that was last done
+	Victims      int     // tasks told to go to make room when that was last done
 	// Idle is how long room that was made for gangs lay idle until they were placed: amounts
 	// times seconds, by resource.
 	Idle        map[string]float64
-	Binds       int64 // bindings the API server took
-	BindErrors  int64 // bindings it refused
-	Evictions   int64 // pods that were told to go
-	EvictErrors int64 // evictions that were given up
-	Waiting     int   // gangs with a reason to wait
-	Faults      int64 // how often something broke over one thing, which was left out
+	Binds       int64                 // bindings the API server took
+	BindErrors  int64                 // bindings it refused
+	Evictions   map[reason.Code]int64 // pods that were told to go, whyever, by why
+	EvictErrors int64                 // evictions that were given up
+	Waiting     int                   // gangs with a reason to wait
+	Faults      int64                 // how often something broke over one thing, which was left out
 	// Objectives are what gangs were promised, Missed is how many of them ran out of time.
 	Objectives []engine.Objective
 	Missed     int64
@@ -167,6 +168,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	}
 	s.binder = newBinder(s)
 	s.evictor = newEvictor(s)
+	s.nominator = newNominator(s)
 	s.statuses = newStatusWriter(s)
 	s.queues = newQueueWriter(s)
 	s.configs = &configs{Scheduler: s, running: o.Config, updates: make(chan update, 1), file: file}
@@ -204,7 +206,7 @@ func (s *Scheduler) Last() *Snapshot {
 	now := *last // binds go on after the cycle that asked for them
 	now.Binds, now.BindErrors = s.binder.bound.Load(), s.binder.failed.Load()
 	now.MetricsReads, now.MetricsErrors = s.configs.reads.Load(), s.configs.faults.Load()
-	now.Evictions, now.EvictErrors = s.evictor.evicted.Load(), s.evictor.failed.Load()
+	now.Evictions, now.EvictErrors = s.evictor.counts(), s.evictor.failed.Load()
 	return &now
 }
 
@@ -235,6 +237,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	var workers sync.WaitGroup
 	workers.Go(func() { s.binder.run(drain) })
 	workers.Go(func() { work(drain, evictWorkers, s.evictor.queue, s.evictor.write) })
+	workers.Go(func() { work(ctx, 1, s.nominator.queue, s.nominator.write) })
 	workers.Go(func() { work(drain, preparers, s.preparer.queue, s.preparer.write) })
 	workers.Go(func() { work(drain, gateWorkers, s.gates.queue, s.gates.write) })
 	workers.Go(func() { work(drain, statusWorkers, s.statuses.queue, s.statuses.write) })
@@ -250,6 +253,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	timer := time.AfterFunc(s.options.DrainTimeout, cancel)
 	defer timer.Stop()
 	s.announcer.waiters.ShutDown()
+	s.nominator.queue.ShutDown() // the next scheduler decides anew
 	s.gates.queue.ShutDownWithDrain()
 	s.evictor.queue.ShutDown()  // who was not told to go stays; the next scheduler decides anew
 	s.preparer.queue.ShutDown() // who is prepared but not bound is seen as waiting by the next scheduler

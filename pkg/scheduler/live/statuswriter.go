@@ -210,7 +210,7 @@ func (w *statusWriter) announce(pg *schedulingv1beta1.PodGroup, v verdict, was s
 // writeOrphan tells a pod why nobody places it.
 func (w *statusWriter) writeOrphan(ctx context.Context, d engine.Refuse) error {
 	err := w.unschedulable(ctx, d.Task, map[string]any{"uid": d.UID}, d.Why, d.Why.String())
-	if late(err) {
+	if err != nil && w.late(ctx, d.Task, d.UID, err) {
 		return nil
 	}
 	return err
@@ -238,12 +238,18 @@ func (s *Scheduler) unschedulable(ctx context.Context, key string, meta map[stri
 // setCondition writes a condition of a pod, of which key is namespace/name, as of now,
 // unless it is another than meta says.
 func (s *Scheduler) setCondition(ctx context.Context, key string, meta map[string]any, c corev1.PodCondition) (*corev1.Pod, error) {
+	c.LastTransitionTime = metav1.Now()
+	return s.patchStatus(ctx, key, meta, map[string]any{"conditions": []corev1.PodCondition{c}})
+}
+
+// patchStatus writes fields of a pod's status, of which key is namespace/name, unless it is
+// another than meta says.
+func (s *Scheduler) patchStatus(ctx context.Context, key string, meta, status map[string]any) (*corev1.Pod, error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("pod %s: %w", key, err)
 	}
-	c.LastTransitionTime = metav1.Now()
-	patch, err := json.Marshal(map[string]any{"metadata": meta, "status": map[string]any{"conditions": []corev1.PodCondition{c}}})
+	patch, err := json.Marshal(map[string]any{"metadata": meta, "status": status})
 	if err != nil {
 		return nil, fmt.Errorf("pod %s: %w", key, err)
 	}

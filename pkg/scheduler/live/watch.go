@@ -110,6 +110,7 @@ func (s *Scheduler) pod(p *corev1.Pod, gone bool) engine.Event {
 	task, concerns := intake.Pod(p, s.answersTo)
 	if gone || !concerns {
 		s.binder.forget(string(p.UID))
+		s.nominator.forget(string(p.UID))
 		return engine.TaskGone{UID: string(p.UID)}
 	}
 	return engine.TaskSet{Task: task}

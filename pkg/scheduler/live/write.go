@@ -11,14 +11,24 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// late reports whether a write came too late: its object is gone, or another now has its name.
-func late(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+// late reports whether a write to a pod, of which key is namespace/name, failed because it
+// came too late: the pod is gone, or another now has its name. That the API server calls a
+// conflict, or invalid; but a conflict may also be that somebody else writes to the pod.
+func (s *Scheduler) late(ctx context.Context, key, uid string, err error) bool {
+	if !apierrors.IsConflict(err) && !apierrors.IsInvalid(err) {
+		return apierrors.IsNotFound(err)
+	}
+	namespace, name, _ := strings.Cut(key, "/")
+	pod, err := s.pods.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	return apierrors.IsNotFound(err) || err == nil && string(pod.UID) != uid
+}
 
 // difference is the merge patch from base to next, which are the same object at
 // two times. What next no longer says is taken away, zeros and map entries

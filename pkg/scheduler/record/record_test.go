@@ -97,7 +97,8 @@ func draw(t *rapid.T) engine.Event {
 		pod.Spec.Containers = []corev1.Container{{Name: "c", Env: []corev1.EnvVar{{Name: "TOKEN", Value: "secret"}}}}
 		return engine.TaskSet{Task: model.TaskSpec{
 			UID: uid, Name: uid, Gang: fmt.Sprintf("ml/g%d", i), Role: "worker", Ours: true, Pod: pod, Node: node, Started: time.Unix(900, 0).UTC(),
-			Shape: model.Shape{Key: "k", Requests: gpus(2), Tolerations: []corev1.Toleration{{Key: "a"}}},
+			Nominated: rapid.SampledFrom([]string{"", "n0", "n3"}).Draw(t, "nominated"),
+			Shape:     model.Shape{Key: "k", Requests: gpus(2), Tolerations: []corev1.Toleration{{Key: "a"}}},
 		}}
 	}
 }

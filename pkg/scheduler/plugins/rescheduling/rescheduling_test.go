@@ -76,11 +76,15 @@ func (c *cluster) tell(cpu ...int32) []string {
 	return c.run()
 }
 
+// run returns who has to go, which they begin to do.
 func (c *cluster) run() []string {
 	var gone []string
 	for _, d := range c.Run(c.now).Decisions {
 		if ev, ok := d.(engine.Evict); ok {
 			gone = append(gone, ev.Name)
+			going := c.World.TaskOf(ev.UID).TaskSpec
+			going.Deleting = true
+			c.Apply(engine.TaskSet{Task: going})
 		}
 	}
 	return gone
