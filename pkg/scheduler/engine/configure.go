@@ -210,22 +210,27 @@ func (e *Engine) Reconfigure(config Config) error {
 	for _, key := range e.objects.order {
 		tiers.Learn(e.objects.known[key], false)
 	}
+	e.refilterAll()
+	for g := range e.World.Gangs() {
+		tiers.Follow(g, false)
+	}
+	e.retold = true
+	for _, en := range e.parked {
+		en.wakes |= model.GangChanged
+	}
+	return nil
+}
+
+// refilterAll filters and rates all nodes anew for all classes.
+func (e *Engine) refilterAll() {
 	for _, c := range e.World.Classes() {
 		if c != nil {
 			c.Ratings = nil
 			e.filter(c, e.World.Nodes()...)
 		}
 	}
-	for g := range e.World.Gangs() {
-		tiers.Follow(g, false)
-	}
-	e.retold = true
 	e.tallies = nil
 	clear(e.views)
-	for _, en := range e.parked {
-		en.wakes |= model.GangChanged
-	}
-	return nil
 }
 
 // learn takes in an object that only plugins know of.

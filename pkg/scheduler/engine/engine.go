@@ -93,15 +93,17 @@ func (e *Engine) Run(now time.Time) Report {
 	c := &Cycle{engine: e, World: e.World, Now: now}
 	e.ran = now
 	e.holders.Forget()
-	e.letIn(now)
-	e.turn(now)
-	e.filterNewClasses()
-	e.renumber()
+	e.secure("hear again who was left out", func() { e.letIn(now) })
+	e.secure("see nodes as they are by now", func() { e.turn(now) })
+	e.secure("filter nodes for those who came", e.filterNewClasses)
+	if !e.secure("number anew why nodes are turned away", e.renumber) {
+		e.refilterAll() // some may have been renumbered already
+	}
 	e.losePatience(now)
 	e.unheeded(now)
 	maps.DeleteFunc(e.unmoved, func(t *model.Task, _ victims.Pace) bool { return e.World.TaskOf(t.UID) != t })
-	e.recount()
-	e.total = e.World.ForQueues(e.total)
+	e.secure("charge for devices", e.recount)
+	e.secure("add up what there is for queues", func() { e.total = e.World.ForQueues(e.total) })
 	c.changed = e.takeChanged(now)
 	if at, ok := e.tiers.RetryAt(); ok && !now.Before(at) {
 		e.World.Happened |= model.ObjectChanged
@@ -114,12 +116,12 @@ func (e *Engine) Run(now time.Time) Report {
 	c.waiting = e.wake(now)
 	c.suspectAll()
 	if !e.config.admits() {
-		c.admitAll()
+		e.secure("tell gangs to go ahead", c.admitAll)
 	}
 	for _, a := range e.config.Actions {
 		c.act(a)
 	}
-	e.callOutOrphans(c)
+	e.secure("see which pods have no gang", func() { e.callOutOrphans(c) })
 	c.park()
 	c.tellStatus()
 	e.World.Commit()

@@ -76,6 +76,16 @@ func (e *Engine) unfit(ev Event, broke fault.Fault) {
 	e.note(f, broke)
 }
 
+// secure does a part of a run that concerns no single thing. Where that breaks it is told,
+// the run goes on with what there was before, and it returns false.
+func (e *Engine) secure(doing string, do func()) bool {
+	broke := fault.Try(do)
+	if broke != nil {
+		e.note(Fault{Kind: "World", Object: "as a whole", Doing: doing}, *broke)
+	}
+	return broke == nil
+}
+
 // accuse has a gang quarantined over which something broke; see suspectAll.
 func (e *Engine) accuse(g *model.Gang, broke fault.Fault) {
 	e.faults.suspects = append(e.faults.suspects, suspect{g, broke})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -224,24 +225,31 @@ func (en *entry) hopeless() bool {
 	return en.why != nil && (en.why.Hopeless() || en.gang.Problem != nil)
 }
 
-// losePatience takes back what was promised to gangs whose tasks do not come,
-// and wakes them to be refused. The order does not matter: promises are sums.
+// losePatience takes back what was promised to gangs whose tasks do not come, and wakes
+// them to be refused.
 func (e *Engine) losePatience(now time.Time) {
-	//muster:anyorder promises are sums
-	for en, deadline := range e.timers {
-		if !now.Before(deadline) {
-			e.unpromise(en)
-			en.impatient = true
-			en.wakes |= model.GangChanged
-		}
+	fault.Each(due(e.timers, now), func(en *entry) {
+		e.unpromise(en)
+		en.impatient = true
+		en.wakes |= model.GangChanged
+	}, func(en *entry, broke fault.Fault) { e.accuse(en.gang, broke) })
+	for _, en := range due(e.alarms, now) {
+		en.wakes |= model.GangChanged
 	}
-	//muster:anyorder each for itself
-	for en, at := range e.alarms {
+}
+
+// due takes out those whose instant has come, in order of arrival of their gangs.
+func due(instants map[*entry]time.Time, now time.Time) []*entry {
+	var due []*entry
+	//muster:anyorder sorted below
+	for en, at := range instants {
 		if !now.Before(at) {
-			delete(e.alarms, en)
-			en.wakes |= model.GangChanged
+			delete(instants, en)
+			due = append(due, en)
 		}
 	}
+	slices.SortFunc(due, func(a, b *entry) int { return cmp.Compare(a.gang.Seq, b.gang.Seq) })
+	return due
 }
 
 // alarm has a gang tried at an instant, unless it is before that.

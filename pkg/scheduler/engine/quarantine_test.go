@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -232,5 +234,80 @@ func TestAGangThatSleepsIsQuarantined(t *testing.T) {
 	e.Apply(gang("waits", 1, "q"))
 	if placed := e.Run(start.Add(3 * time.Second)).Placed; placed != 2 {
 		t.Errorf("placed %d tasks of a gang that was changed, want 2", placed)
+	}
+}
+
+// wordy turns nodes away from those who ask for 9, each time for another cause.
+type wordy struct{ causes int }
+
+func (*wordy) Name() string          { return "wordy" }
+func (*wordy) WakesOn() model.Change { return model.NodeChanged }
+func (w *wordy) FilterNodes(c *model.Class) framework.NodeFilter {
+	return func(*model.Node) (string, bool) {
+		w.causes++
+		return fmt.Sprintf("cause %d", w.causes), c.Shape.Key != "9"
+	}
+}
+
+// faultsOf are those of a report, without what broke.
+func faultsOf(report engine.Report) []engine.Fault {
+	var faults []engine.Fault
+	for _, d := range report.Decisions {
+		if f, ok := d.(engine.Fault); ok {
+			f.Value, f.Where = "", ""
+			faults = append(faults, f)
+		}
+	}
+	return faults
+}
+
+// TestWhatBreaksOverNothingInParticularStopsNobody breaks the books by hand, where no
+// plugin has a hand in it.
+func TestWhatBreaksOverNothingInParticularStopsNobody(t *testing.T) {
+	for name, tt := range map[string]struct {
+		corrupt func(e *engine.Engine)
+		want    engine.Fault
+	}{
+		"a promise can't be taken back": {
+			func(e *engine.Engine) { e.World.GangOf("bad").Queue = nil },
+			engine.Fault{Kind: "PodGroup", Object: "bad", Doing: "see what it waits for"},
+		},
+		"causes can't be numbered anew": {
+			func(e *engine.Engine) {
+				for _, label := range []string{"a", "b"} { // all nodes are filtered anew, for other causes
+					for i := range 4200 {
+						e.Apply(engine.NodeSet{Node: model.NodeSpec{Name: fmt.Sprintf("n%d", i), Allocatable: gpus(1), Labels: map[string]string{label: ""}}})
+					}
+				}
+				e.World.Classes()[0].Causes[0] = math.MaxUint16
+			},
+			engine.Fault{Kind: "World", Object: "as a whole", Doing: "number anew why nodes are turned away"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := conf.Default()
+			config.Tiers = nil
+			e := withGuest(t, config, &wordy{})
+			e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "q"}}, engine.QueueSet{Queue: model.QueueSpec{Name: "other"}})
+			submit(e, "huge", 1, 9)
+			e.Apply(engine.GangSet{Gang: model.GangSpec{Key: "bad", UID: "bad", Queue: "other", Min: 1, MinResources: gpus(1), Created: start}})
+			for i := range 4200 {
+				e.Apply(node(i, 1))
+			}
+			e.Run(start)
+			tt.corrupt(e)
+			submit(e, "good", 2, 1)
+			report := e.Run(start.Add(11 * time.Second))
+			if got := faultsOf(report); report.Placed != 2 || !slices.Contains(got, tt.want) {
+				t.Errorf("placed %d of 2; faults %+v, want %+v", report.Placed, got, tt.want)
+			}
+			if why, ok := e.Explain("huge"); !ok || len(why.Nodes) == 0 {
+				t.Errorf("huge waits for %+v", why)
+			}
+			submit(e, "late", 1, 1)
+			if report := e.Run(start.Add(12 * time.Second)); report.Placed != 1 {
+				t.Errorf("then placed %d of 1; faults %+v", report.Placed, faultsOf(report))
+			}
+		})
 	}
 }

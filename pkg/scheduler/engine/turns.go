@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
@@ -264,9 +265,7 @@ func (c *Cycle) evict(t *model.Task, by string, why reason.Reason) {
 // unheeded has tasks count again that were told to go, and should be gone long since, but
 // are not even being deleted. They are not told again at once.
 func (e *Engine) unheeded(now time.Time) {
-	for _, t := range e.asked.Unheeded(e.World, now) {
-		e.stay(t.UID)
-	}
+	fault.Each(e.asked.Unheeded(e.World, now), func(t *model.Task) { e.stay(t.UID) }, func(t *model.Task, broke fault.Fault) { e.accuse(t.Gang, broke) })
 }
 
 // stay has a task count again that could not be made to go.

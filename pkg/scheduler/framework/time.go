@@ -63,28 +63,26 @@ func (t *Tiers) ChangesAt() (time.Time, bool) {
 // Changed gathers the gangs that plugins think otherwise of since this cycle began.
 func (t *Tiers) Changed() []*model.Gang {
 	var all []*model.Gang
-	for _, p := range t.pursuits {
-		all = append(all, p.Changed()...)
-	}
+	ask(t, t.pursuits, "say of which gangs it thinks otherwise", func(p Pursues) { all = append(all, p.Changed()...) })
 	return all
 }
 
 // Unmet is the first thing that a gang was promised and won't get.
-func (t *Tiers) Unmet(g *model.Gang) (reason.Reason, bool) {
-	for _, p := range t.pursuits {
-		if why, ok := p.Unmet(g); ok {
-			return why, true
+func (t *Tiers) Unmet(g *model.Gang) (why reason.Reason, unmet bool) {
+	ask(t, t.pursuits, "say whether PodGroup "+g.Key+" gets what it was promised", func(p Pursues) {
+		if !unmet {
+			why, unmet = p.Unmet(g)
 		}
-	}
-	return reason.Reason{}, false
+	})
+	return why, unmet
 }
 
 // Objectives gathers what gangs were promised.
 func (t *Tiers) Objectives() (list []Objective, missed int64) {
-	for _, p := range t.pursuits {
+	ask(t, t.pursuits, "say what gangs were promised", func(p Pursues) {
 		some, n := p.Objectives()
 		list, missed = append(list, some...), missed+n
-	}
+	})
 	return list, missed
 }
 
