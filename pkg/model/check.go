@@ -70,6 +70,9 @@ func (w *World) checkTasks(free []resource.Vector, own *quota.Tree, foreign *res
 		}
 		if t.Gang != nil && t.Gang.Queue != nil {
 			own.Charge(t.Gang.Queue.ID, t.Class.Req, 1)
+			if t.Bucket == Releasing {
+				own.Leave(t.Gang.Queue.ID, t.Class.Req, 1)
+			}
 		} else {
 			foreign.Add(t.Class.Req, 1)
 		}
@@ -177,6 +180,9 @@ func (w *World) checkQueues(own *quota.Tree) []error {
 		}
 		if used, want := w.Quota.Used(q.ID), own.Used(q.ID); !equal(used, want) {
 			errs = append(errs, fmt.Errorf("queue %s: used %v, its tasks use %v", q.Name, used, want))
+		}
+		if leaving, want := w.Quota.Leaving(q.ID), own.Leaving(q.ID); !equal(leaving, want) {
+			errs = append(errs, fmt.Errorf("queue %s: %v are leaving, of its tasks %v", q.Name, leaving, want))
 		}
 		if wanted, want := w.Quota.Wanted(q.ID), own.Wanted(q.ID); !equal(wanted, want) {
 			errs = append(errs, fmt.Errorf("queue %s: wanted %v, its tasks want %v", q.Name, wanted, want))

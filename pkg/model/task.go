@@ -284,6 +284,9 @@ func (w *World) book(t *Task, times int64) {
 	switch {
 	case t.charged() && t.queue != nil:
 		w.Quota.Charge(t.queue.ID, t.Class.Req, times)
+		if t.Bucket == Releasing {
+			w.Quota.Leave(t.queue.ID, t.Class.Req, times)
+		}
 	case t.charged():
 		w.Foreign.Add(t.Class.Req, times)
 	case t.Bucket == Waiting && t.queue != nil:

@@ -27,6 +27,7 @@ const (
 //     gang's queue exactly when it is charged to a node;
 //   - a node's Free is its Allocatable less its charged tasks;
 //   - a gang's and its roles' counts, and what a gang uses, are those of its tasks;
+//   - of what a queue uses, what its tasks that are releasing use is leaving;
 //   - a queue wants what the waiting tasks of its gangs ask for, and its gangs await;
 //   - what is promised and owed to all gangs is what is to each;
 //   - a claim for devices is charged, or wanted, once, however many tasks share it.

@@ -7,9 +7,10 @@ import "github.com/muster-sh/muster/pkg/resource"
 type Over struct {
 	Queue ID
 	Dim   int
-	// Need is asked for; Used is taken, Kept is guaranteed to others and not
-	// used, Limit is the ceiling.
-	Need, Used, Kept, Limit int64
+	// Need is asked for; Used is taken, Aside of that is not in use but set aside for, or
+	// promised to, others, Kept is guaranteed to others and not used, Limit is the ceiling. Leaving is
+	// going of what is in use: room to come, which those that Aside is for may wait for.
+	Need, Used, Aside, Leaving, Kept, Limit int64
 	// Keepers are the queues that Kept is guaranteed to, in order of ID.
 	Keepers []Keeper
 }
@@ -115,10 +116,11 @@ func (t *Tree) check(q ask, at ID) (Over, bool) {
 		b := &t.accounts[below]
 		grown = max(b.terms.Guarantee.At(dim), resource.Add(b.claimed(dim), grown)) - b.claim(dim)
 	}
-	used := a.taken(dim)
+	aside := a.reserved.At(dim)
 	if q.promised {
-		used = resource.Add(used, a.held.At(dim))
+		aside = resource.Add(aside, a.held.At(dim))
 	}
+	used := resource.Add(a.used.At(dim), aside)
 	// Of what is claimed here, the part that nobody uses is kept for guarantees;
 	// need itself may draw on some of it.
 	kept := max(0, a.claimed(dim)-a.taken(dim)-(need-grown))
@@ -131,5 +133,7 @@ func (t *Tree) check(q ask, at ID) (Over, bool) {
 	if resource.Add(resource.Add(used, kept), need) <= limit {
 		return Over{}, false
 	}
-	return Over{Queue: at, Dim: dim, Need: need, Used: used, Kept: kept, Limit: limit}, true
+	return Over{
+		Queue: at, Dim: dim, Need: need, Used: used, Aside: aside, Leaving: a.leaving.At(dim), Kept: kept, Limit: limit,
+	}, true
 }

@@ -67,7 +67,8 @@ type account struct {
 	used     resource.Vector // by tasks that have a node
 	wanted   resource.Vector // by tasks that wait
 	held     resource.Vector // promised to gangs whose tasks do not exist yet
-	reserved resource.Vector // set aside for gangs that waited too long
+	leaving  resource.Vector // of used: by tasks that are going
+	reserved resource.Vector // set aside for gangs that waited too long, or for which others go
 	own      resource.Vector // used and reserved in the queue itself
 	inner    resource.Vector // claimed by the queues right below
 	above    bool            // queues are, or were, below it
@@ -145,6 +146,7 @@ func (t *Tree) move(a *account, times int64) {
 	})
 	t.climb(a.parent, func(p *account) {
 		p.used.Add(a.used, times)
+		p.leaving.Add(a.leaving, times)
 		p.wanted.Add(a.wanted, times)
 		p.held.Add(a.held, times)
 		p.reserved.Add(a.reserved, times)
@@ -197,6 +199,12 @@ func (t *Tree) take(id ID, v resource.Vector, times int64) {
 func (t *Tree) Charge(id ID, v resource.Vector, times int64) {
 	t.take(id, v, times)
 	t.climb(id, func(a *account) { a.used.Add(v, times) })
+}
+
+// Leave notes that times copies of v, of what id and the queues above it use, are going. A
+// negative times takes that back: they are gone, or stay.
+func (t *Tree) Leave(id ID, v resource.Vector, times int64) {
+	t.climb(id, func(a *account) { a.leaving.Add(v, times) })
 }
 
 // Want adds times copies of v to what tasks wait for in id and the queues above it.
@@ -252,6 +260,9 @@ func (t *Tree) Terms(id ID) Terms { return t.at(id).terms }
 
 // Used returns what id and the queues below it use; of None, all of them. The caller must not change it.
 func (t *Tree) Used(id ID) resource.Vector { return t.at(id).used }
+
+// Leaving returns what is going of what id and the queues below it use. The caller must not change it.
+func (t *Tree) Leaving(id ID) resource.Vector { return t.at(id).leaving }
 
 // Wanted returns what tasks of id and of the queues below it wait for. The caller must not change it.
 func (t *Tree) Wanted(id ID) resource.Vector { return t.at(id).wanted }

@@ -115,15 +115,21 @@ func (r Reason) counts() [7]int64 {
 	return [...]int64{r.Need, r.Room, r.Have, r.Empty, r.Barred, r.Shut, int64(r.Total)}
 }
 
-// Shortage is one resource's sum. Amounts are written as Kubernetes quantities.
+// Shortage is one resource's sum. Amounts are written as Kubernetes quantities; those that
+// may be empty are when there is nothing of the kind.
 type Shortage struct {
 	Resource string `json:"resource"`
-	Need     string `json:"need"`            // asked for now
-	Used     string `json:"used"`            // already charged
-	Kept     string `json:"kept,omitempty"`  // guaranteed to others, who do not use it; empty: nothing
-	Limit    string `json:"limit"`           // the ceiling
-	Short    string `json:"short"`           // Used + Kept + Need - Limit
-	Never    bool   `json:"never,omitempty"` // Need alone is above Limit
+	Need     string `json:"need"`              // asked for now
+	Used     string `json:"used"`              // already charged, and to stay so
+	Leaving  string `json:"leaving,omitempty"` // charged to those who are going
+	Aside    string `json:"aside,omitempty"`   // set aside or promised to others, who may wait for those to go
+	Kept     string `json:"kept,omitempty"`    // guaranteed to others, who do not use it
+	Limit    string `json:"limit"`             // the ceiling
+	// Short is Used + Aside + Kept + Need - Limit; or, where that is nothing, with Leaving
+	// besides: Passing says so.
+	Short   string `json:"short"`
+	Passing bool   `json:"passing,omitempty"`
+	Never   bool   `json:"never,omitempty"` // Need alone is above Limit
 }
 
 // Keeper is a queue whose guarantee is kept from others. Amounts are written as

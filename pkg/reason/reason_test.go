@@ -141,6 +141,13 @@ func TestWhatIsAboutNodesHasItsWords(t *testing.T) {
 			},
 			`queue "ai" would exceed its capability: cpu needs 3, 2 of 4 used (short 1); besides, the gang needs 3 with cpu 1 each, room for 1 (short 2); of 1 nodes: 1 insufficient cpu`,
 		},
+		"room that others leave, and that is held": {
+			reason.Reason{Code: reason.QueueCapability, Object: "ai", Short: []reason.Shortage{
+				{Resource: "cpu", Need: "3", Used: "2", Leaving: "2", Aside: "1", Limit: "4", Short: "2"},
+				{Resource: "memory", Need: "3", Used: "1", Leaving: "2", Limit: "4", Short: "2", Passing: true},
+			}},
+			`queue "ai" would exceed its capability: cpu needs 3, 2 of 4 used, 1 held for others and 2 leaving (short 2); memory needs 3, 1 of 4 used and 2 leaving (short 2 until those are gone)`,
+		},
 		"minResources over what is free": {
 			reason.Reason{Code: reason.NotEnoughCluster, Short: []reason.Shortage{{Resource: "cpu", Need: "4", Used: "7", Limit: "8", Short: "3"}}},
 			"minResources exceed what is free in the cluster: cpu needs 4, 7 of 8 used (short 3)",

@@ -209,16 +209,31 @@ func (r Reason) role() string {
 func (r Reason) shortages() string {
 	parts := make([]string, len(r.Short))
 	for i, s := range r.Short {
-		kept, never := "", ""
-		if s.Never {
-			never = "; more than it ever has"
+		note := ""
+		switch {
+		case s.Never:
+			note = "; more than it ever has"
+		case s.Passing:
+			note = " until those are gone"
 		}
-		if s.Kept != "" {
-			kept = " and " + s.Kept + " kept"
-		}
-		parts[i] = fmt.Sprintf("%s needs %s, %s of %s used%s (short %s%s)", s.Resource, s.Need, s.Used, s.Limit, kept, s.Short, never)
+		parts[i] = fmt.Sprintf("%s needs %s, %s (short %s%s)", s.Resource, s.Need, s.taken(), s.Short, note)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// taken says what stands against a ceiling.
+func (s Shortage) taken() string {
+	sum := []string{s.Used + " of " + s.Limit + " used"}
+	for _, more := range []struct{ amount, what string }{{s.Aside, "held for others"}, {s.Kept, "kept"}, {s.Leaving, "leaving"}} {
+		if more.amount != "" {
+			sum = append(sum, more.amount+" "+more.what)
+		}
+	}
+	last := len(sum) - 1
+	if last == 0 {
+		return sum[0]
+	}
+	return strings.Join(sum[:last], ", ") + " and " + sum[last]
 }
 
 func (r Reason) tallies() string {

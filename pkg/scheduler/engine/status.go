@@ -138,16 +138,14 @@ func (e *Engine) overLimit(over []quota.Over, bill model.Bill) refusal {
 	}
 	for _, o := range over {
 		name := e.World.Resources.Name(o.Dim)
-		short := framework.Shortage(name, name, o.Need, resource.Add(o.Used, o.Kept), o.Limit)
 		if o.Kept > 0 {
 			why.Code = reason.QueueGuarantee
-			short.Used, short.Kept = resource.Format(name, o.Used), resource.Format(name, o.Kept)
 			why.Keepers = append(why.Keepers, e.keepers(o, name)...)
-			if resource.Add(o.Used, o.Kept) > o.Limit {
+			if resource.Add(o.Used-o.Leaving, o.Kept) > o.Limit {
 				why.Remedy = "that is more than there is, lower a guarantee or add nodes"
 			}
 		}
-		why.Short = append(why.Short, short)
+		why.Short = append(why.Short, framework.ShortageOf(name, o))
 	}
 	slices.SortFunc(why.Short, func(a, b reason.Shortage) int { return cmp.Compare(a.Resource, b.Resource) })
 	if bill.Moves(e.World) {

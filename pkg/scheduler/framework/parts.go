@@ -66,3 +66,24 @@ func Shortage(name, unit string, need, used, limit int64) reason.Shortage {
 		Never:    need > limit,
 	}
 }
+
+// ShortageOf words a ceiling that a request would break. Room that others leave is for
+// those for whom it is set aside, so that only one of the two counts; where nothing is
+// missing then, what is missing until they are gone.
+func ShortageOf(name string, o quota.Over) reason.Shortage {
+	taken := resource.Add(o.Used, o.Kept)
+	short := Shortage(name, name, o.Need, resource.Add(taken, -o.Leaving), o.Limit)
+	if resource.Add(resource.Add(taken, -o.Leaving), o.Need) <= o.Limit {
+		short = Shortage(name, name, o.Need, taken, o.Limit)
+		short.Passing = true
+	}
+	some := func(amount int64) string {
+		if amount <= 0 {
+			return ""
+		}
+		return resource.Format(name, amount)
+	}
+	short.Used = resource.Format(name, o.Used-o.Aside-o.Leaving)
+	short.Leaving, short.Aside, short.Kept = some(o.Leaving), some(o.Aside), some(o.Kept)
+	return short
+}

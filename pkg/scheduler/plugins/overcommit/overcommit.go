@@ -71,11 +71,14 @@ func (p *plugin) VoteOnGang(_ *model.Gang, need resource.Vector) (framework.Vote
 		total, promised := p.world.Total.At(d), p.world.PromisedAll.At(d)
 		limit := resource.Share{Part: p.factor, Whole: scale}.Of(total)
 		// What is owed to a gang without tasks is promised to it; more can be promised than is owed.
-		spoken := resource.Add(used.At(d), max(promised, p.world.Owed.At(d)))
+		aside := max(promised, p.world.Owed.At(d))
+		spoken := resource.Add(used.At(d), aside)
 		free = free && resource.Add(resource.Add(used.At(d), promised), want) <= total
 		if resource.Add(spoken, want) > limit {
 			name := p.world.Resources.Name(d)
-			why.Short = append(why.Short, framework.Shortage(name, name, want, spoken, limit))
+			why.Short = append(why.Short, framework.ShortageOf(name, quota.Over{
+				Need: want, Used: spoken, Aside: aside, Leaving: p.world.Quota.Leaving(quota.None).At(d), Limit: limit,
+			}))
 		}
 	}
 	if free || why.Short == nil {

@@ -55,9 +55,9 @@ func TestAdmissionIsBoundedByTheClusterTimesTheFactor(t *testing.T) {
 		want                      string // empty: no opinion
 	}{
 		"exactly the bound of 1.2":                {nil, 4, 4, 2, cpu(2000), ""},
-		"a thousandth of a core more":             {nil, 4, 4, 2, cpu(2001), "minResources exceed what is free in the cluster counted 1.2 times: cpu needs 2001m, 10 of 12 used (short 1m)"},
+		"a thousandth of a core more":             {nil, 4, 4, 2, cpu(2001), "minResources exceed what is free in the cluster counted 1.2 times: cpu needs 2001m, 8 of 12 used and 2 held for others (short 1m)"},
 		"twice":                                   {framework.Args{"overcommit-factor": 2}, 4, 4, 2, cpu(10_000), ""},
-		"a quoted factor":                         {framework.Args{"overcommit-factor": "1.25"}, 4, 4, 2, cpu(2501), "minResources exceed what is free in the cluster counted 1.25 times: cpu needs 2501m, 10 of 12500m used (short 1m)"},
+		"a quoted factor":                         {framework.Args{"overcommit-factor": "1.25"}, 4, 4, 2, cpu(2501), "minResources exceed what is free in the cluster counted 1.25 times: cpu needs 2501m, 8 of 12500m used and 2 held for others (short 1m)"},
 		"what it does not ask for does not count": {nil, 20, 4, 2, map[string]int64{"cpu": 0}, ""},
 		"a gang that asks for nothing":            {nil, 20, 4, 2, nil, ""},
 		"a resource that the cluster lacks":       {nil, 0, 0, 0, map[string]int64{"nvidia.com/gpu": 1}, "minResources exceed what is free in the cluster counted 1.2 times: nvidia.com/gpu needs 1, 0 of 0 used (short 1; more than it ever has)"},
