@@ -196,7 +196,9 @@ func (c *Cycle) placeMore(en *entry, mark model.Mark) Turn {
 		} else {
 			c.redeem(en)
 		}
-		c.World.Happened |= model.NodeRoom | model.QueueRoom
+		if !held || len(placed) > 0 { // else it claims what it did, and a try helps nobody
+			c.World.Happened |= model.NodeRoom | model.QueueRoom
+		}
 	}
 	switch {
 	case yielded, no.wakes == 0 && len(placed) > 0 && g.Counts.Waiting > 0:
