@@ -272,7 +272,13 @@ func (w *World) gang(key string) *Gang {
 func (w *World) join(g *Gang, name string) {
 	w.Promise(g, nil)
 	w.Await(g, nil)
-	w.recharge(g, w.queue(name))
+	q := w.queuesByName[name]
+	if q == nil {
+		q = w.queue(name)
+		for w.attachStrays() { // some may have named it as their parent
+		}
+	}
+	w.recharge(g, q)
 }
 
 // recharge moves what a gang's tasks use and want to queue q, nil for none. What
