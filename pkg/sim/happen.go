@@ -131,6 +131,8 @@ func printed(d engine.Decision) []string {
 	switch d := d.(type) {
 	case engine.Bind:
 		return line("bind %s %s", d.Name, d.Node)
+	case engine.Undo:
+		return line("undo %s", d.Name)
 	case engine.Evict:
 		return line("evict %s: %s", d.Name, d.Why)
 	case engine.Refuse:

@@ -116,6 +116,7 @@ func (e *Engine) Run(now time.Time) Report {
 	for _, a := range e.config.Actions {
 		c.act(a)
 	}
+	c.undo()
 	e.callOutOrphans(c)
 	c.park()
 	c.tellStatus()

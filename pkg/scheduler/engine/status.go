@@ -249,6 +249,9 @@ func (e *Engine) reserved(uses []QueueUse) {
 	//muster:anyorder sorted below
 	for g := range e.claimed {
 		for _, c := range g.Claims {
+			if c.Node == nil {
+				continue
+			}
 			if names[g.Queue.ID] == nil {
 				names[g.Queue.ID] = map[string]bool{}
 			}

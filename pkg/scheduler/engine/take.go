@@ -142,6 +142,9 @@ func (c *Cycle) makeRoom(en *entry, out victims.Outcome, claims []model.Claim) {
 		c.report.Evicted += len(v.Tasks)
 	}
 	for _, claim := range claims { // those that go anyway are waited for as well
+		if claim.Node == nil {
+			continue
+		}
 		for _, t := range claim.Node.Tasks {
 			if t.Bucket == model.Releasing {
 				en.hold.expect(t, c.Now)
@@ -190,26 +193,11 @@ func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome,
 	if !out.Enough {
 		return out, nil
 	}
-	mark := w.Mark()
+	mark, claims := w.Mark(), e.claimDevices(groups)
 	if !what.place() {
 		return out, nil
 	}
-	type room struct {
-		node  *model.Node
-		class *model.Class
-	}
-	var claims []model.Claim
-	at := map[room]int{}
-	for _, t := range w.Since(mark) {
-		i, ok := at[room{t.On, t.Class}]
-		if !ok {
-			i = len(claims)
-			at[room{t.On, t.Class}] = i
-			claims = append(claims, model.Claim{Node: t.On, Req: t.Class.Req})
-		}
-		claims[i].N++
-	}
-	return out, claims
+	return out, append(claims, model.ClaimsOf(w.Since(mark))...)
 }
 
 // stays reports whether a task could not be made to go, and is not asked again yet.
@@ -242,12 +230,14 @@ func (h *hold) expect(t *model.Task, now time.Time) {
 	}
 }
 
-// look notes who has gone by now, and returns how many have not.
-func (h *hold) look(w *model.World, now time.Time) (there int) {
+// gone notes who has gone by now, with all they had, and returns how many have not.
+func (e *Engine) gone(h *hold, now time.Time) (there int) {
 	for i := range h.leaving {
 		l := &h.leaving[i]
 		switch {
-		case w.TaskOf(l.task.UID) == l.task && l.task.On != nil && l.task.Bucket == model.Releasing:
+		case e.World.TaskOf(l.task.UID) == l.task && l.task.On != nil && l.task.Bucket == model.Releasing:
+			there++
+		case l.gone.IsZero() && e.tiers.Lingers(l.task.UID):
 			there++
 		case l.gone.IsZero():
 			l.gone = now
@@ -274,11 +264,14 @@ func (h *hold) idle(now time.Time) map[int]float64 {
 // claimed, as far as that can be said now. What is set aside for it was given back.
 func (e *Engine) coming(en *entry, claims []model.Claim, now time.Time) bool {
 	h := en.hold
-	if h == nil || h.look(e.World, now) == 0 || !now.Before(h.until) || len(claims) == 0 {
+	if h == nil || e.gone(h, now) == 0 || !now.Before(h.until) || len(claims) == 0 {
 		return false
 	}
 	room := map[*model.Node]resource.Vector{}
 	for _, c := range claims {
+		if c.Node == nil {
+			continue
+		}
 		if _, ok := room[c.Node]; !ok {
 			v := slices.Clone(c.Node.Free)
 			for _, t := range c.Node.Tasks {
@@ -300,9 +293,9 @@ func (e *Engine) coming(en *entry, claims []model.Claim, now time.Time) bool {
 // awaitRoom tells a gang that room is being made for it.
 func (c *Cycle) awaitRoom(en *entry) Turn {
 	h := en.hold
-	why := reason.Reason{Code: reason.MakingRoom, Need: int64(len(h.leaving)), Room: int64(len(h.leaving) - h.look(c.World, c.Now))}
+	why := reason.Reason{Code: reason.MakingRoom, Need: int64(len(h.leaving)), Room: int64(len(h.leaving) - c.engine.gone(h, c.Now))}
 	c.engine.alarm(en, h.until)
-	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged)
+	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged|model.ObjectChanged)
 }
 
 // lackOf is what a gang lacks, and of how many tasks.
@@ -311,7 +304,10 @@ func (e *Engine) lackOf(g *model.Gang, no refusal) (victims.Lack, int) {
 		return victims.Lack{Gang: g}, 0
 	}
 	gr := no.groups[0]
-	lack := victims.Lack{Queue: g.Queue, Priority: g.Priority, Class: gr.class.ID, Presses: e.presses(g)}
+	lack := victims.Lack{Queue: g.Queue, Priority: g.Priority, Class: gr.class.ID, Presses: e.presses(g), Kind: gr.kind}
+	if devices := e.bill(no.groups).Devices; len(devices) > 0 {
+		lack.Devices = e.World.Resources.List(devices).String()
+	}
 	if g.Counts.Placed > 0 {
 		lack.Gang = g // others of it may make room
 	}
@@ -331,7 +327,7 @@ func (c *Cycle) redeem(en *entry) {
 	if en.hold == nil {
 		return
 	}
-	en.hold.look(c.World, c.Now)
+	c.engine.gone(en.hold, c.Now)
 	if c.report.Idle == nil {
 		c.report.Idle = map[string]float64{}
 	}
