@@ -84,7 +84,9 @@ func (w *World) checkTasks(free []resource.Vector, own *quota.Tree, foreign *res
 func (w *World) checkClaims(free []resource.Vector, own *quota.Tree) {
 	for _, key := range slices.Sorted(maps.Keys(w.gangs)) {
 		for _, c := range w.gangs[key].Claims {
-			free[c.Node.ID].Add(c.Req, -c.N)
+			if c.Node != nil {
+				free[c.Node.ID].Add(c.Req, -c.N)
+			}
 			own.Reserve(w.gangs[key].Queue.ID, c.Req, c.N)
 		}
 	}

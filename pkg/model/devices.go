@@ -32,6 +32,13 @@ type Devices struct {
 	Gone            bool
 }
 
+// Provision is what stands behind resources on a node besides what it has itself; on each
+// node, if it is not named.
+type Provision struct {
+	Node string
+	Has  resource.List
+}
+
 // deviceClaim is a claim that tasks use. It is charged once, to the queue of the task
 // that was charged for it first and still is. While none is, it is wanted once, in the
 // queue of the first that waits.
@@ -93,8 +100,12 @@ func (w *World) SetStock(l resource.List) {
 	w.Happened |= QueueRoom
 }
 
-// ForgetDevices forgets what claims take and what devices there are.
+// ForgetDevices forgets what claims take, what devices there are, and where.
 func (w *World) ForgetDevices() {
+	clear(w.provided)
+	for _, n := range w.nodes {
+		w.provideAnew(n)
+	}
 	clear(w.byClaim)
 	clear(w.byTemplate)
 	//muster:anyorder sums
@@ -193,8 +204,9 @@ func (c *deviceClaim) tell(w *World) {
 // Bill adds up what tasks would be charged: what each asks for, and what each of their
 // claims takes that is not charged yet.
 type Bill struct {
-	Sum    resource.Vector
-	claims map[string]int // by key: how many of the tasks share it
+	Sum     resource.Vector
+	Devices resource.Vector // the part of it that claims take
+	claims  map[string]int  // by key: how many of the tasks share it
 }
 
 // Add adds tasks of one class.
@@ -211,6 +223,7 @@ func (b *Bill) Add(w *World, c *Class, tasks []*Task) {
 			b.claims[ref.Key]++
 			if claim := w.deviceClaims[ref.Key]; len(claim.holders) == 0 && b.claims[ref.Key] == 1 {
 				b.Sum.Add(claim.booked.takes, 1)
+				b.Devices.Add(claim.booked.takes, 1)
 			}
 		}
 	}
@@ -236,4 +249,39 @@ func (w *World) Bill(t *Task) Bill {
 	var b Bill
 	b.Add(w, t.Class, []*Task{t})
 	return b
+}
+
+// Gives is what tasks of one queue take there at most: what each asks for, and once what
+// each claim takes that any of them uses and that is charged there. Others may use it too:
+// then it is given only when they leave as well. The sum must not be written to.
+func (w *World) Gives(tasks []*Task) resource.Vector {
+	return w.sumOf(tasks, func(t *Task, c *deviceClaim) bool { return c.booked.held && c.booked.queue == t.queue })
+}
+
+// Gave is what tasks that have just left gave: what each asked for, and what each claim took
+// of which one of them was the last user. The sum must not be written to.
+func (w *World) Gave(tasks []*Task) resource.Vector {
+	return w.sumOf(tasks, func(_ *Task, c *deviceClaim) bool { return !c.booked.held })
+}
+
+// sumOf adds up what tasks ask for, and once each of their claims that counts.
+func (w *World) sumOf(tasks []*Task, counts func(*Task, *deviceClaim) bool) resource.Vector {
+	if len(tasks) == 1 && tasks[0].Claims == nil {
+		return tasks[0].Class.Req
+	}
+	var sum resource.Vector
+	var seen map[string]bool
+	for _, t := range tasks {
+		sum.Add(t.Class.Req, 1)
+		for _, ref := range t.Claims.All() {
+			if c := w.deviceClaims[ref.Key]; !seen[ref.Key] && counts(t, c) {
+				if seen == nil {
+					seen = map[string]bool{}
+				}
+				seen[ref.Key] = true
+				sum.Add(c.booked.takes, 1)
+			}
+		}
+	}
+	return sum
 }

@@ -1,5 +1,7 @@
 package model
 
+import "iter"
+
 // Mark is a point in the journal to which changes can be taken back.
 type Mark struct {
 	entries int
@@ -58,6 +60,17 @@ func (w *World) Since(m Mark) []*Task {
 		}
 	}
 	return placed
+}
+
+// Away yields the tasks that have left in a what-if, some more than once.
+func (w *World) Away() iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for _, e := range w.journal {
+			if e.task.Bucket == Evicted && !yield(e.task) {
+				return
+			}
+		}
+	}
 }
 
 // Commit makes all changes final and empties the journal.

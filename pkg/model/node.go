@@ -41,6 +41,7 @@ func (w *World) SetNode(s NodeSpec) (node *Node, traits bool) {
 			return a.SizeBytes == b.SizeBytes && slices.Equal(a.Names, b.Names)
 		})
 	n.Object = s.Object
+	allocatable = w.provide(n, allocatable)
 	if !traits && equal(n.Allocatable, allocatable) {
 		return n, false
 	}
@@ -85,6 +86,7 @@ func (w *World) DropNode(name string) *Node {
 	}
 	w.size(n, nil)
 	n.Known, n.Allocatable, n.Object = false, nil, nil
+	delete(w.own, n)
 	n.Labels, n.Taints = nil, nil
 	w.Happened |= NodeChanged // helps nobody, but what is said of the nodes is no longer so
 	w.tick(n)
@@ -98,6 +100,55 @@ func (w *World) size(n *Node, allocatable resource.Vector) {
 	w.free(n, allocatable, 1)
 	w.Total.Add(n.Allocatable, -1)
 	w.Total.Add(allocatable, 1)
+}
+
+// SetProvision notes what stands behind resources on a node, or on each, in place of
+// what was told before. It counts as the node's own where that has none of a resource.
+func (w *World) SetProvision(p Provision) {
+	if w.provided[p.Node] = w.Resources.Vector(p.Has); len(p.Has) == 0 {
+		delete(w.provided, p.Node)
+	}
+	if p.Node != "" {
+		w.provideAnew(w.nodesByName[p.Node])
+		return
+	}
+	for _, n := range w.nodes {
+		w.provideAnew(n)
+	}
+}
+
+// provideAnew brings the room of a node up to date with what is provided there.
+func (w *World) provideAnew(n *Node) {
+	if n == nil || !n.Known {
+		return
+	}
+	own, ok := w.own[n]
+	if !ok {
+		own = n.Allocatable
+	}
+	if next := w.provide(n, own); !equal(next, n.Allocatable) {
+		w.size(n, next)
+		n.Allocatable = next
+		w.Happened |= NodeRoom
+		w.tick(n)
+	}
+}
+
+// provide is what a node has, its own and what is provided there; it remembers its own.
+func (w *World) provide(n *Node, own resource.Vector) resource.Vector {
+	delete(w.own, n)
+	here, each := w.provided[n.Name], w.provided[""]
+	if len(here) == 0 && len(each) == 0 {
+		return own
+	}
+	w.own[n] = own
+	all := slices.Clone(own)
+	for d := range max(len(here), len(each)) {
+		if own.At(d) == 0 {
+			all.Set(d, here.At(d)+each.At(d))
+		}
+	}
+	return all
 }
 
 // Nodes returns all nodes by ID. The caller must not change the slice.

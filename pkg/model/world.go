@@ -70,11 +70,14 @@ type World struct {
 	lastSize     resource.Vector // of the node that was last told of
 	journal      []entry
 	touched      []*Gang
+	keepers      []*Gang // for which room is set aside
 	loose        []*Task
 	deviceClaims map[string]*deviceClaim    // those that tasks name, by key
 	byClaim      map[string]resource.Vector // what claims take, as told
 	byTemplate   map[string]resource.Vector // what the claims of templates take, as told
 	stock        resource.Vector            // what there is of all devices
+	provided     map[string]resource.Vector // what stands behind resources on nodes, by their names; of no name: on each
+	own          map[*Node]resource.Vector  // what nodes have themselves, of those on which something is provided
 	since        map[*Task]uint64           // those that are charged for claims, numbered in the order in which that began
 	holds        uint64                     // numbers given in since
 }
@@ -91,6 +94,8 @@ func New() *World {
 		byClaim:      map[string]resource.Vector{},
 		byTemplate:   map[string]resource.Vector{},
 		since:        map[*Task]uint64{},
+		provided:     map[string]resource.Vector{},
+		own:          map[*Node]resource.Vector{},
 	}
 }
 

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -46,6 +48,39 @@ func (s *Sim) claim(w words) error {
 	}
 	s.engine.Apply(engine.ObjectSet{Object: &resourcev1.ResourceClaim{ObjectMeta: named(w.at(1)), Spec: spec}})
 	return nil
+}
+
+// devices tells of a class and of its devices, all of one pool.
+func (s *Sim) devices(w words) error {
+	class := w.at(1)
+	n, err := amount(class, w.at(2))
+	if err != nil {
+		return err
+	}
+	capacity := map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{}
+	for _, key := range w.order {
+		each, err := amount(key, w.named[key])
+		if err != nil {
+			return err
+		}
+		capacity[resourcev1.QualifiedName(key)] = resourcev1.DeviceCapacity{Value: *apiresource.NewQuantity(each, apiresource.BinarySI)}
+	}
+	slice := &resourcev1.ResourceSlice{ObjectMeta: named(class), Spec: resourcev1.ResourceSliceSpec{
+		Driver: class, AllNodes: new(true), Pool: resourcev1.ResourcePool{Name: class, ResourceSliceCount: 1},
+	}}
+	for i := range n {
+		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprint(i), Capacity: capacity})
+	}
+	s.engine.Apply(engine.ObjectSet{Object: &resourcev1.DeviceClass{
+		ObjectMeta: metav1.ObjectMeta{Name: class},
+		Spec:       resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: class}}}},
+	}}, engine.ObjectSet{Object: slice})
+	return nil
+}
+
+// ofClass reports whether a device is one of the class that each selector names.
+func ofClass(driver string, _ *resourcev1.Device, selectors []resourcev1.DeviceSelector) bool {
+	return !slices.ContainsFunc(selectors, func(s resourcev1.DeviceSelector) bool { return s.CEL.Expression != driver })
 }
 
 func named(name string) metav1.ObjectMeta {

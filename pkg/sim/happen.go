@@ -165,6 +165,8 @@ func printed(d engine.Decision) []string {
 	switch d := d.(type) {
 	case engine.Bind:
 		return line("bind %s %s", d.Name, d.Node)
+	case engine.Undo:
+		return line("undo %s", d.Name)
 	case engine.Evict:
 		return line("evict %s: %s", d.Name, d.Why)
 	case engine.Nominate:
@@ -179,15 +181,7 @@ func printed(d engine.Decision) []string {
 	case engine.Fault:
 		return line("fault %s", d)
 	case engine.Notice:
-		who := d.Gang
-		if d.Queue != "" {
-			who = "queue " + d.Queue
-		}
-		var out []string
-		for _, said := range d.Said {
-			out = append(out, line("notice %s: %s", who, said)...)
-		}
-		return out
+		return noticed(d)
 	case engine.Unmet:
 		if d.Why == nil {
 			return line("met %s", d.Gang)
@@ -202,4 +196,16 @@ func printed(d engine.Decision) []string {
 			d.Gang, d.Phase, d.Held, d.Min, d.Running, d.Succeeded, d.Failed, waits)
 	}
 	return nil
+}
+
+// noticed writes a line for each thing that is said of a gang or queue.
+func noticed(d engine.Notice) (lines []string) {
+	who := d.Gang
+	if d.Queue != "" {
+		who = "queue " + d.Queue
+	}
+	for _, said := range d.Said {
+		lines = append(lines, fmt.Sprintf("notice %s: %s", who, said))
+	}
+	return lines
 }

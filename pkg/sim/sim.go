@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,8 @@ type Sim struct {
 
 // New makes a Sim with an engine of that configuration.
 func New(config engine.Config, registry framework.Registry) (*Sim, error) {
+	registry = maps.Clone(registry)
+	registry[capacity.Name] = capacity.Selecting(ofClass)
 	e, err := engine.New(config, registry)
 	if err != nil {
 		return nil, err
@@ -54,6 +57,7 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //	gang NAME [min=N] [tasks=N RESOURCE=… claims=NAME,… template=NAME] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [note=key:value,…] [select=k:v,…] [phase=P]
 //	tasks GANG ROLE N [RESOURCE=…] [claims=NAME,…] [template=NAME] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [queue-gated] [node=NAME] [nominated=NAME]
 //	claim|template NAME class=NAME [count=N] [capacity.DIMENSION=…]  for devices: shared, or one for each task
+//	devices CLASS N [DIMENSION=…]           so many devices of the class there are, each with so much of its dimensions
 //	pod NAME [RESOURCE=…] [node=NAME] [gated] a pod without a gang; with a node, not ours
 //	gone node|queue|gang|task|claim NAME
 //	confirm [GANG]                          the API server confirms all binds
@@ -112,6 +116,8 @@ func (s *Sim) tell(w words) error {
 		return s.pod(w)
 	case "claim", "template":
 		return s.claim(w)
+	case "devices":
+		return s.devices(w)
 	case "gone":
 		return s.gone(w)
 	case "usage":
@@ -249,7 +255,7 @@ func (s *Sim) gang(w words) error {
 			return err
 		}
 	}
-	for _, role := range sortedKeys(roles) {
+	for _, role := range slices.Sorted(maps.Keys(roles)) {
 		n, err := amount("roles", roles[role])
 		if err != nil {
 			return err
@@ -330,13 +336,4 @@ func (s *Sim) explain(gang string) []string {
 		return []string{gang + " does not wait"}
 	}
 	return []string{fmt.Sprintf("%s waits, %s: %s", gang, why.Code, why)}
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

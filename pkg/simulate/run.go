@@ -204,7 +204,7 @@ func (r *run) carryOut(report engine.Report) (evicted bool) {
 			r.notes.add(d)
 		case engine.Fault:
 			r.notes.note(d.String())
-		case engine.Nominate, engine.Ungate, engine.Refuse, engine.Status, engine.Unmet: // of no consequence here
+		case engine.Nominate, engine.Ungate, engine.Refuse, engine.Status, engine.Unmet, engine.Undo: // of no consequence here
 		}
 	}
 	for _, j := range r.hurt {

@@ -39,6 +39,12 @@ func (w *world) gpuNodes(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "volcano-scheduler.conf")
 	replace(t, conf, confDevice)
 	w.restart(t, "--scheduler-conf="+conf)
+	w.makeDevices(t)
+}
+
+// makeDevices makes a class, and four devices of it on each of two nodes.
+func (w *world) makeDevices(t *testing.T) {
+	t.Helper()
 	w.make(t, &resourcev1.DeviceClass{
 		ObjectMeta: metav1.ObjectMeta{Name: driver},
 		Spec: resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{{

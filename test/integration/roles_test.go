@@ -15,6 +15,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -62,6 +63,19 @@ func TestGeneratedRolesSuffice(t *testing.T) {
 		}
 		return err
 	})
+	w.makeDevices(t)
+	w.standBehind(t)
+	w.make(t, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "claim"}, Spec: gpuClaim(1, "")})
+	w.podGroup(t, ns, "claims", 1, "default")
+	w.use(t, ns, "claims", 1, corev1.PodResourceClaim{ResourceClaimName: new("claim")})
+	w.podGroup(t, ns, "extended", 1, "default")
+	w.ask(t, ns, "extended", 1, share{extended, 1})
+	for _, gang := range []string{"claims", "extended"} {
+		eventually(t, func(ctx context.Context) error {
+			_, err := w.nodesOf(ctx, ns, gang)
+			return err
+		})
+	}
 	for part, log := range logs {
 		var lease coordinationv1.Lease
 		if err := w.Get(t.Context(), client.ObjectKey{Namespace: system, Name: "muster-" + part}, &lease); err != nil {

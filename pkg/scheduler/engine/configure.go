@@ -249,6 +249,9 @@ func (e *Engine) learn(ev ObjectSet) {
 
 // recount has the ledger charge for devices as plugins say.
 func (e *Engine) recount() {
+	for _, p := range e.tiers.Provided() {
+		e.World.SetProvision(p)
+	}
 	changed, stock, news := e.tiers.Recount()
 	if !news {
 		return

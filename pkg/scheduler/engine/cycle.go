@@ -151,7 +151,7 @@ func (c *Cycle) placeWhole(en *entry, mark model.Mark) Turn {
 	if claims != nil {
 		c.World.Happened |= model.NodeRoom | model.QueueRoom
 	}
-	c.commit(en, mark)
+	c.commit(en, mark, true)
 	if g.Counts.Waiting > 0 {
 		return More
 	}
@@ -161,7 +161,7 @@ func (c *Cycle) placeWhole(en *entry, mark model.Mark) Turn {
 // wait makes a gang wait for its minimum: for room that is being made for it, else for
 // what it was refused for.
 func (c *Cycle) wait(en *entry, no refusal, claims []model.Claim) Turn {
-	if stands(claims, no.groups) && c.engine.coming(en, claims, c.Now) {
+	if c.engine.stands(claims, no.groups) && c.engine.coming(en, claims, c.Now) {
 		c.engine.setAside(en.gang, claims)
 		return c.awaitRoom(en)
 	}
@@ -182,16 +182,16 @@ func (c *Cycle) placeMore(en *entry, mark model.Mark) Turn {
 	if claims != nil {
 		e.setAside(g, nil)
 		mark = c.World.Mark()
-		enough := int64(g.Counts.Placed) + pieces(claims)
+		enough := int64(g.Counts.Placed) + model.Pieces(claims)
 		yields = func() bool { return int64(g.Counts.Placed) >= enough || c.yields() }
 	}
 	no, yielded := e.placeRest(g, yields)
 	placed := c.World.Since(mark)
-	c.commit(en, mark)
+	c.commit(en, mark, false)
 	held := false
 	if claims != nil {
-		claims = unfilled(claims, placed)
-		if held = pieces(claims) <= int64(g.Counts.Waiting) && e.coming(en, claims, c.Now); held {
+		claims = c.World.Unfilled(claims, placed)
+		if held = model.Pieces(claims) <= int64(g.Counts.Waiting) && e.coming(en, claims, c.Now); held {
 			e.setAside(g, claims)
 		} else {
 			c.redeem(en)
@@ -213,21 +213,36 @@ func (c *Cycle) placeMore(en *entry, mark model.Mark) Turn {
 	return Done
 }
 
-// commit makes what was placed since the mark final.
-func (c *Cycle) commit(en *entry, mark model.Mark) {
+// commit makes what was placed since the mark final; minimum: it is what the gang lacked.
+func (c *Cycle) commit(en *entry, mark model.Mark, minimum bool) {
 	placed := c.World.Since(mark)
+	first, slow := len(c.report.Decisions), false
 	for _, t := range placed {
 		bind := Bind{UID: t.UID, Name: t.Name, Gang: en.gang.Key, Node: t.On.Name}
 		if writes := c.engine.tiers.Prepare(t, t.On); len(writes) > 0 {
-			bind.Before = &Preparation{Writes: writes}
+			bind.Before, slow = &Preparation{Writes: writes}, true
 		}
 		c.emit(bind)
+	}
+	if minimum && slow && len(placed) > 1 {
+		c.hold(first)
 	}
 	c.report.Placed += len(placed)
 	c.World.Commit()
 	if len(placed) > 0 {
 		c.change(en)
 		c.World.Happened |= model.TaskPlaced
+	}
+}
+
+// hold has the binds from the first on wait for one another.
+func (c *Cycle) hold(first int) {
+	binds := c.report.Decisions[first:]
+	for i, d := range binds {
+		if bind, ok := d.(Bind); ok {
+			bind.Together = len(binds)
+			binds[i] = bind
+		}
 	}
 }
 

@@ -121,6 +121,7 @@ func (e *Engine) Run(now time.Time) Report {
 	for _, a := range e.config.Actions {
 		c.act(a)
 	}
+	e.secure("undo what plugins gave in vain", c.undo)
 	e.secure("see which pods have no gang", func() { e.callOutOrphans(c) })
 	c.park()
 	c.tellStatus()

@@ -130,6 +130,17 @@ type Bind struct {
 	Node string
 	// Before is what must be written first; nil for most.
 	Before *Preparation
+	// Together is how many binds of the gang, one after the other in the report, make it
+	// whole when what is written first takes its time: none may be done before all can be;
+	// 0: each may be done alone.
+	Together int
+}
+
+// Undo asks for what was given to a task, which waits, to be written off. Whether that is
+// done shows in the objects.
+type Undo struct {
+	UID, Name, Gang string
+	Writes          []framework.Write
 }
 
 // Preparation is objects that must be in the API server, in this order, and have
@@ -205,6 +216,7 @@ type Unmet struct {
 }
 
 func (Bind) decision()     {}
+func (Undo) decision()     {}
 func (Fault) decision()    {}
 func (Evict) decision()    {}
 func (Notice) decision()   {}

@@ -208,7 +208,7 @@ func (c *Cycle) reserve(en *entry, no refusal, claims []model.Claim) {
 	default:
 		return // room alone would not help, or it is kept for others
 	}
-	if !stands(claims, no.groups) {
+	if !e.stands(claims, no.groups) {
 		others := e.claims(g, no.groups)
 		if claims != nil && !slices.EqualFunc(claims, others, alike) {
 			c.World.Happened |= model.NodeRoom | model.QueueRoom // what it does not claim any more
@@ -235,42 +235,32 @@ func alike(a, b model.Claim) bool {
 }
 
 // stands reports whether claims are still good for what a gang needs.
-func stands(claims []model.Claim, groups []group) bool {
+func (e *Engine) stands(claims []model.Claim, groups []group) bool {
 	var need, have int64
+	var devices []model.Claim
 	for _, gr := range groups {
 		need += int64(len(gr.tasks))
 	}
 	for _, claim := range claims {
+		if claim.Node == nil {
+			devices = append(devices, claim)
+			continue
+		}
 		if !slices.ContainsFunc(groups, func(gr group) bool { return gr.class.Req.Is(claim.Req) && gr.class.Fits(claim.Node) }) {
 			return false
 		}
 		have += claim.N
 	}
-	return len(claims) > 0 && have == need
+	return len(claims) > 0 && have == need && slices.EqualFunc(devices, e.claimDevices(groups), alike)
 }
 
-// pieces is how many tasks claims are for.
-func pieces(claims []model.Claim) (n int64) {
-	for _, c := range claims {
-		n += c.N
+// claimDevices claims, in its queue, what the claims for devices of tasks of a gang take; nil: nothing.
+func (e *Engine) claimDevices(groups []group) []model.Claim {
+	devices := e.bill(groups).Devices
+	if len(devices) == 0 {
+		return nil
 	}
-	return n
-}
-
-// unfilled is what is left of claims when tasks were placed: each fills one where it is, or any.
-func unfilled(claims []model.Claim, placed []*model.Task) []model.Claim {
-	left := slices.Clone(claims)
-	for _, t := range placed {
-		asks := func(c model.Claim) bool { return c.N > 0 && c.Req.Is(t.Class.Req) }
-		i := slices.IndexFunc(left, func(c model.Claim) bool { return c.Node == t.On && asks(c) })
-		if i < 0 {
-			i = slices.IndexFunc(left, asks)
-		}
-		if i >= 0 {
-			left[i].N--
-		}
-	}
-	return slices.DeleteFunc(left, func(c model.Claim) bool { return c.N == 0 })
+	return []model.Claim{{Req: devices, N: 1}}
 }
 
 // claims chooses nodes for groups of tasks by what would fit if those nodes ran
@@ -285,7 +275,10 @@ func (e *Engine) claims(g *model.Gang, groups []group) []model.Claim {
 			taken[t.On.ID] = used
 		}
 	}
-	var claims []model.Claim
+	if slices.ContainsFunc(groups, func(gr group) bool { return gr.kind != "" }) {
+		return e.claimsJudged(g, groups)
+	}
+	claims := e.claimDevices(groups)
 	for _, gr := range groups {
 		req, left := gr.class.Req, int64(len(gr.tasks))
 		for _, n := range e.soonest(gr.class) {
@@ -309,20 +302,6 @@ func (e *Engine) claims(g *model.Gang, groups []group) []model.Claim {
 		}
 	}
 	return claims
-}
-
-// soonest lists the nodes that a class may run on, those with most room now first.
-func (e *Engine) soonest(c *model.Class) []*model.Node {
-	var nodes []*model.Node
-	for _, n := range e.World.Nodes() {
-		if c.Fits(n) {
-			nodes = append(nodes, n)
-		}
-	}
-	slices.SortStableFunc(nodes, func(a, b *model.Node) int {
-		return cmp.Or(cmp.Compare(b.Free.Times(c.Req), a.Free.Times(c.Req)), cmp.Compare(a.ID, b.ID))
-	})
-	return nodes
 }
 
 // setAside changes what is set aside for a gang.

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/victims"
 )
 
 // tellStatus reports each changed gang whose status is not what was last told.
@@ -247,6 +248,9 @@ func (e *Engine) reserved(uses []QueueUse) {
 	//muster:anyorder sorted below
 	for g := range e.claimed {
 		for _, c := range g.Claims {
+			if c.Node == nil {
+				continue
+			}
 			if names[g.Queue.ID] == nil {
 				names[g.Queue.ID] = map[string]bool{}
 			}
@@ -257,5 +261,60 @@ func (e *Engine) reserved(uses []QueueUse) {
 		if nodes != nil {
 			uses[i].Reserved = slices.Sorted(maps.Keys(nodes))
 		}
+	}
+}
+
+// nominate tells on which nodes room is being made for the tasks of a gang, as far as
+// that is news.
+func (c *Cycle) nominate(en *entry, places []victims.Nominee) {
+	told := map[*model.Task]string{}
+	for _, n := range en.nominees {
+		told[n.Task] = n.Node
+	}
+	for _, p := range places {
+		was, ok := told[p.Task]
+		if !ok {
+			was = p.Task.Nominated
+		}
+		if was != p.Node {
+			c.emit(Nominate{UID: p.Task.UID, Name: p.Task.Name, Gang: en.gang.Key, Node: p.Node})
+		}
+		delete(told, p.Task)
+	}
+	en.nominees = slices.DeleteFunc(en.nominees, func(n victims.Nominee) bool {
+		_, other := told[n.Task]
+		return !other
+	})
+	c.withdraw(en)
+	en.nominees = places
+}
+
+// withdraw takes back what was told of where room is being made for the tasks of a gang
+// that have no place. Of one whose binding may still fail it is kept in mind.
+func (c *Cycle) withdraw(en *entry) {
+	en.nominees = slices.DeleteFunc(en.nominees, func(n victims.Nominee) bool {
+		t := n.Task
+		if c.World.TaskOf(t.UID) == t && (t.Bucket == model.Waiting || t.Bucket == model.Gated) {
+			c.emit(Nominate{UID: t.UID, Name: t.Name, Gang: en.gang.Key})
+		}
+		return t.Bucket != model.Assumed
+	})
+}
+
+// settle withdraws what was told of where room is being made for a gang, when none is any more.
+func (c *Cycle) settle(en *entry) {
+	if en.hold == nil {
+		c.withdraw(en)
+	}
+}
+
+// undo has written off what plugins gave to tasks that wait.
+func (c *Cycle) undo() {
+	for _, u := range c.engine.tiers.Undo() {
+		gang := ""
+		if u.Task.Gang != nil {
+			gang = u.Task.Gang.Key
+		}
+		c.emit(Undo{UID: u.Task.UID, Name: u.Task.Name, Gang: gang, Writes: u.Writes})
 	}
 }

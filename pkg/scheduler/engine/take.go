@@ -27,15 +27,15 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 	if !c.mayPlan(en, no, lack, n) {
 		return false
 	}
-	out, places := e.plan(en.gang, e.minimum(en.gang), c.Now)
-	if len(places) == 0 {
+	out, found := e.plan(en.gang, e.minimum(en.gang), c.Now)
+	if len(found.places) == 0 {
 		c.inVain(en, out, lack, n)
 		return false
 	}
 	e.patience.Found(lack)
 	en.hold = &victims.Hold{Until: c.Now}
-	c.makeRoom(en, out, places)
-	c.nominate(en, places)
+	c.makeRoom(en, out, found.claims)
+	c.nominate(en, found.places)
 	return true
 }
 
@@ -55,13 +55,13 @@ func (c *Cycle) takeMore(en *entry, no refusal) bool {
 	var all []victims.Nominee
 	var vain victims.Outcome
 	plan := func(groups ...group) bool {
-		out, places := e.plan(g, e.beyond(g, groups), c.Now)
-		if len(places) == 0 {
+		out, found := e.plan(g, e.beyond(g, groups), c.Now)
+		if len(found.places) == 0 {
 			vain.Looked, vain.Protected = vain.Looked+out.Looked, vain.Protected || out.Protected
 			return false
 		}
-		c.makeRoom(en, out, places)
-		all = append(all, places...)
+		c.makeRoom(en, out, found.claims)
+		all = append(all, found.places...)
 		return true
 	}
 	for _, u := range units {
@@ -118,7 +118,7 @@ func (c *Cycle) inVain(en *entry, out victims.Outcome, lack victims.Lack, n int)
 
 // makeRoom tells victims to go, and sets aside for a gang, besides what it has, what they
 // and those that go anyway will leave.
-func (c *Cycle) makeRoom(en *entry, out victims.Outcome, places []victims.Nominee) {
+func (c *Cycle) makeRoom(en *entry, out victims.Outcome, claims []model.Claim) {
 	e, g := c.engine, en.gang
 	en.vain = nil
 	for _, v := range out.Victims {
@@ -129,8 +129,10 @@ func (c *Cycle) makeRoom(en *entry, out victims.Outcome, places []victims.Nomine
 		}
 		c.report.Victims += len(v.Tasks)
 	}
-	claims := victims.Claims(e.World, places)
 	for _, claim := range claims { // those that go anyway are waited for as well
+		if claim.Node == nil {
+			continue
+		}
 		for _, t := range claim.Node.Tasks {
 			if t.Bucket == model.Releasing {
 				en.hold.Expect(t, c.Now)
@@ -153,9 +155,15 @@ func (e *Engine) mayTake(g *model.Gang) bool {
 	return true
 }
 
+// room is where what a gang wants would be placed, and what is claimed for that.
+type room struct {
+	places []victims.Nominee
+	claims []model.Claim
+}
+
 // plan looks for victims, and says where what a gang wants would be placed when they are
 // gone, and those that are going anyway. It leaves no trace.
-func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome, []victims.Nominee) {
+func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome, room) {
 	w, groups := e.World, what.groups
 	defer w.Rollback(w.Mark())
 	need := e.bill(groups).Sum
@@ -177,17 +185,18 @@ func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome,
 	slices.SortStableFunc(r.Classes, func(a, b victims.Class) int { return cmp.Compare(b.N-b.Room, a.N-a.Room) })
 	out := victims.Choose(w, e.tiers, r)
 	if !out.Enough {
-		return out, nil
+		return out, room{}
 	}
-	mark := w.Mark()
+	mark, claims := w.Mark(), e.claimDevices(groups)
 	if !what.place() {
-		return out, nil
+		return out, room{}
 	}
-	var places []victims.Nominee
-	for _, t := range w.Since(mark) {
-		places = append(places, victims.Nominee{Task: t, Node: t.On.Name})
+	placed := w.Since(mark)
+	found := room{claims: append(claims, model.ClaimsOf(placed)...)}
+	for _, t := range placed {
+		found.places = append(found.places, victims.Nominee{Task: t, Node: t.On.Name})
 	}
-	return out, places
+	return out, found
 }
 
 // stays reports whether a task could not be made to go, and is not asked again yet.
@@ -208,16 +217,16 @@ func (e *Engine) coming(en *entry, claims []model.Claim, now time.Time) bool {
 		return false
 	}
 	room := victims.Room{}
-	_, there := en.hold.Count(e.World, now)
-	return there > 0 && !slices.ContainsFunc(claims, func(c model.Claim) bool { return !room.Take(c.Node, c.Req, c.N) })
+	_, there := en.hold.Count(e.World, e.tiers, now)
+	return there > 0 && !slices.ContainsFunc(claims, func(c model.Claim) bool { return c.Node != nil && !room.Take(c.Node, c.Req, c.N) })
 }
 
 // awaitRoom tells a gang that room is being made for it.
 func (c *Cycle) awaitRoom(en *entry) Turn {
-	all, there := en.hold.Count(c.World, c.Now)
+	all, there := en.hold.Count(c.World, c.engine.tiers, c.Now)
 	why := reason.Reason{Code: reason.MakingRoom, Need: int64(all), Room: int64(all - there)}
 	c.engine.alarm(en, en.hold.Until)
-	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged)
+	return c.refuse(en, why, roomWakes|model.QueueRoom|model.QueueChanged|model.ObjectChanged)
 }
 
 // lackOf is what a gang lacks, and of how many tasks.
@@ -226,7 +235,10 @@ func (e *Engine) lackOf(g *model.Gang, no refusal) (victims.Lack, int) {
 		return victims.Lack{Gang: g}, 0
 	}
 	gr := no.groups[0]
-	lack := victims.Lack{Queue: g.Queue, Priority: g.Priority, Class: gr.class.ID, Presses: e.presses(g)}
+	lack := victims.Lack{Queue: g.Queue, Priority: g.Priority, Class: gr.class.ID, Presses: e.presses(g), Kind: gr.kind}
+	if devices := e.bill(no.groups).Devices; len(devices) > 0 {
+		lack.Devices = e.World.Resources.List(devices).String()
+	}
 	if g.Counts.Placed > 0 {
 		lack.Gang = g // others of it may make room
 	}
@@ -246,7 +258,7 @@ func (c *Cycle) redeem(en *entry) {
 	if en.hold == nil {
 		return
 	}
-	en.hold.Count(c.World, c.Now)
+	en.hold.Count(c.World, c.engine.tiers, c.Now)
 	if c.report.Idle == nil {
 		c.report.Idle = map[string]float64{}
 	}
@@ -255,50 +267,6 @@ func (c *Cycle) redeem(en *entry) {
 		c.report.Idle[c.World.Resources.Name(d)] += seconds
 	}
 	en.hold = nil
-}
-
-// nominate tells on which nodes room is being made for the tasks of a gang, as far as
-// that is news.
-func (c *Cycle) nominate(en *entry, places []victims.Nominee) {
-	told := map[*model.Task]string{}
-	for _, n := range en.nominees {
-		told[n.Task] = n.Node
-	}
-	for _, p := range places {
-		was, ok := told[p.Task]
-		if !ok {
-			was = p.Task.Nominated
-		}
-		if was != p.Node {
-			c.emit(Nominate{UID: p.Task.UID, Name: p.Task.Name, Gang: en.gang.Key, Node: p.Node})
-		}
-		delete(told, p.Task)
-	}
-	en.nominees = slices.DeleteFunc(en.nominees, func(n victims.Nominee) bool {
-		_, other := told[n.Task]
-		return !other
-	})
-	c.withdraw(en)
-	en.nominees = places
-}
-
-// withdraw takes back what was told of where room is being made for the tasks of a gang
-// that have no place. Of one whose binding may still fail it is kept in mind.
-func (c *Cycle) withdraw(en *entry) {
-	en.nominees = slices.DeleteFunc(en.nominees, func(n victims.Nominee) bool {
-		t := n.Task
-		if c.World.TaskOf(t.UID) == t && (t.Bucket == model.Waiting || t.Bucket == model.Gated) {
-			c.emit(Nominate{UID: t.UID, Name: t.Name, Gang: en.gang.Key})
-		}
-		return t.Bucket != model.Assumed
-	})
-}
-
-// settle withdraws what was told of where room is being made for a gang, when none is any more.
-func (c *Cycle) settle(en *entry) {
-	if en.hold == nil {
-		c.withdraw(en)
-	}
 }
 
 // recollect looks after what was said of where room is being made for the gangs that
@@ -335,14 +303,16 @@ func (e *Engine) resume(en *entry) {
 		tasks = slices.SortedFunc(waiting(g), e.tiers.CompareTasks)
 	}
 	var places []victims.Nominee
+	var nominees []*model.Task
 	room := victims.Room{}
 	for _, t := range tasks {
 		if n := e.World.NodeNamed(t.Nominated); n != nil && t.Class.Fits(n) && room.Take(n, t.Class.Req, 1) {
 			places = append(places, victims.Nominee{Task: t, Node: n.Name})
+			nominees = append(nominees, t)
 		}
 	}
 	if len(places) > 0 {
 		en.hold, en.nominees = &victims.Hold{Until: e.ran}, places
-		e.setAside(g, victims.Claims(e.World, places))
+		e.setAside(g, append(e.claimDevices(e.groupsOf(nominees)), victims.Claims(e.World, places)...))
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -214,4 +215,56 @@ func sink(heap []candidate, i int) {
 		heap[i], heap[best] = heap[best], heap[i]
 		i = best
 	}
+}
+
+// soonest lists the nodes that a class may run on, those with most room now first.
+func (e *Engine) soonest(c *model.Class) []*model.Node {
+	var nodes []*model.Node
+	for _, n := range e.World.Nodes() {
+		if c.Fits(n) {
+			nodes = append(nodes, n)
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b *model.Node) int {
+		return cmp.Or(cmp.Compare(b.Free.Times(c.Req), a.Free.Times(c.Req)), cmp.Compare(a.ID, b.ID))
+	})
+	return nodes
+}
+
+// claimsJudged is claims where plugins judge the places of tasks: it empties nodes in a
+// what-if, twice as many each time, until the groups can be placed there.
+func (e *Engine) claimsJudged(g *model.Gang, groups []group) []model.Claim {
+	w := e.World
+	nodes := e.soonest(groups[0].class)
+	for _, gr := range groups[1:] {
+		for _, n := range e.soonest(gr.class) {
+			if !slices.Contains(nodes, n) {
+				nodes = append(nodes, n)
+			}
+		}
+	}
+	defer w.Rollback(w.Mark())
+	for done, next := 0, 1; done < len(nodes); done, next = next, 2*next {
+		for _, n := range nodes[done:min(next, len(nodes))] {
+			for _, t := range slices.Clone(n.Tasks) {
+				if t.Gang != g {
+					w.Evict(t)
+				}
+			}
+		}
+		mark := w.Mark()
+		if e.placeAll(groups) {
+			return append(e.claimDevices(groups), model.ClaimsOf(w.Since(mark))...)
+		}
+		w.Rollback(mark)
+	}
+	return nil
+}
+
+// placeAll places all tasks of all groups, whatever their queue says; on false a part may be.
+func (e *Engine) placeAll(groups []group) bool {
+	return !slices.ContainsFunc(groups, func(gr group) bool {
+		_, ok := e.placeGroup(gr)
+		return !ok
+	})
 }

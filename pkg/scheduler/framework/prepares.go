@@ -7,11 +7,14 @@ import (
 )
 
 // Write is an object as it must be in the API server before a task is bound. It
-// carries the resource version that the decision was made on.
+// carries the resource version that the decision was made on; a claim for devices that
+// is yet to be made has no UID.
 type Write struct {
 	Object runtime.Object
 	// Status: what matters is in the object's status.
 	Status bool
+	// Gone: there must be no such object, whoever wants to keep it.
+	Gone bool
 }
 
 // Prepares is for plugins that chose something together with a node: volumes,

@@ -52,6 +52,7 @@ type Tiers struct {
 	victimRanks []RanksVictims
 	pressers    []Presses
 	counts      []CountsDevices
+	givers      []GivesDevices
 	lasting     []Continues
 	protectors  []ProtectsTasks
 	repairs     []Repairs
@@ -80,6 +81,7 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.outside = add(t.outside, p, 0)
 			t.observe(p)
 			t.counts = add(t.counts, p, 0)
+			t.givers = add(t.givers, p, 0)
 			t.lasting = add(t.lasting, p, 0)
 			t.turning = add(t.turning, p, 0)
 			t.dismissals = add(t.dismissals, p, 0)

@@ -42,7 +42,7 @@ type Taking struct {
 	By    *model.Gang
 	Need  resource.Vector // what By would be charged
 	From  *model.Gang
-	Takes resource.Vector // what From would no longer be charged
+	Takes resource.Vector // what From would no longer be charged; of devices that others share, what it would be when they leave too
 	// In is the least of the tasks that are to be placed and Out one that would give way, when
 	// both are of one gang: By and From; else nil.
 	In, Out *model.Task

@@ -204,11 +204,14 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 		case engine.Bind:
 			log.V(1).Info("Allocate task "+d.Name+" to node "+d.Node, "gang", d.Gang)
 			s.nominator.forget(d.UID) // the binding says it, and more
-			if d.Before != nil {
-				s.preparer.add(d)
+			if d.Before != nil || d.Together > 0 {
+				s.preparer.take(ctx, d)
 			} else {
 				s.binder.queue.Add(d)
 			}
+		case engine.Undo:
+			log.V(1).Info("Undo what task "+d.Name+" was given", "gang", d.Gang)
+			s.preparer.undo(d)
 		case engine.Evict:
 			log.Info("Evict task "+d.Name, "gang", d.Gang, "for", d.For, "rule", d.Why.Code, "why", d.Why.String())
 			s.evictor.add(d)

@@ -35,9 +35,9 @@ func Rules() []rbacv1.PolicyRule {
 		rule(corev1.GroupName, []string{"namespaces", "resourcequotas"}, read),
 		rule(corev1.GroupName, []string{"persistentvolumeclaims", "persistentvolumes"}, append([]string{"update"}, read...)),
 		rule(storagev1.GroupName, []string{"storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"}, read),
-		rule(resourcev1.GroupName, []string{"resourceclaims", "resourceclaimtemplates", "resourceslices", "deviceclasses"}, read),
-		rule(resourcev1.GroupName, []string{"resourceclaims"}, []string{"update"}),
-		rule(resourcev1.GroupName, []string{"resourceclaims/status"}, []string{"update"}),
+		rule(resourcev1.GroupName, []string{"resourceclaims", "resourceclaimtemplates", "resourceslices", "deviceclasses", "devicetaintrules"}, read),
+		rule(resourcev1.GroupName, []string{"resourceclaims"}, []string{"create", "delete", "update"}), // those for extended resources are ours
+		rule(resourcev1.GroupName, []string{"resourceclaims/status", "resourceclaims/" + resourcev1.SubresourceBinding}, []string{"update"}),
 		rule("custom.metrics.k8s.io", []string{"nodes/node_cpu_usage_avg", "nodes/node_memory_usage_avg"}, []string{"get", "list"}),
 		rule("policy", []string{"poddisruptionbudgets"}, read),
 		rule("scheduling.k8s.io", []string{"priorityclasses"}, read),

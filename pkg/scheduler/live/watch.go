@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,12 +27,18 @@ import (
 // All kinds are asked for at once, and told in the order of their list.
 func (s *Scheduler) watch(ctx context.Context) error {
 	kinds := watched()
-	informers := make([]cache.Informer, len(kinds))
-	for i, obj := range kinds {
-		var err error
-		if informers[i], err = s.cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); err != nil {
-			return fmt.Errorf("watch %T: %w; are Muster's CRDs installed?", obj, err)
+	var informers []cache.Informer
+	for i := 0; i < len(kinds); i++ {
+		informer, err := s.cache.GetInformer(ctx, kinds[i], cache.BlockUntilSynced(false))
+		if _, rule := kinds[i].(*resourcev1.DeviceTaintRule); rule && meta.IsNoMatchError(err) {
+			kinds = slices.Delete(kinds, i, i+1) // an API server before Kubernetes 1.37 does not serve it
+			i--
+			continue
 		}
+		if err != nil {
+			return fmt.Errorf("watch %T: %w; are Muster's CRDs installed?", kinds[i], err)
+		}
+		informers = append(informers, informer)
 	}
 	if err := s.cache.IndexField(ctx, &corev1.Pod{}, byGang, gangIndex); err != nil {
 		return fmt.Errorf("index pods: %w", err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // Hold is room that is being made for a gang: who goes, and until when that is waited for.
@@ -49,13 +50,15 @@ func (h *Hold) Expect(t *model.Task, now time.Time) {
 	}
 }
 
-// Count notes who is gone by now, and returns how many are waited for and how many of
+// Count notes who is gone by now, with all they had, and returns how many are waited for and how many of
 // those are still there.
-func (h *Hold) Count(w *model.World, now time.Time) (all, there int) {
+func (h *Hold) Count(w *model.World, tiers *framework.Tiers, now time.Time) (all, there int) {
 	for i := range h.leaving {
 		l := &h.leaving[i]
 		switch {
 		case w.TaskOf(l.task.UID) == l.task && l.task.On != nil && l.task.Bucket == model.Releasing:
+			there++
+		case l.gone.IsZero() && tiers.Lingers(l.task.UID):
 			there++
 		case l.gone.IsZero():
 			l.gone = now

@@ -110,7 +110,7 @@ func (c *choice) rateUnits() {
 	homes := 0
 	for _, u := range c.units {
 		if lack <= 0 {
-			u.gain = max(1, min(class.N, charged(u).Times(class.Req)))
+			u.gain = max(1, min(class.N, c.world.Gives(u.tasks).Times(class.Req)))
 			continue
 		}
 		u.gain = min(lack, c.gain(class, u, alone))
@@ -141,18 +141,6 @@ func (s *spot) settle() {
 			u.rate = rate{gain: 1, others: int64(len(s.units) - 1), home: s.home}
 		}
 	}
-}
-
-// charged is what the tasks of a unit ask for.
-func charged(u *unit) resource.Vector {
-	if len(u.tasks) == 1 {
-		return u.tasks[0].Class.Req
-	}
-	var v resource.Vector
-	for _, t := range u.tasks {
-		v.Add(t.Class.Req, 1)
-	}
-	return v
 }
 
 // gain is for how many more tasks of a class there is room when a unit alone leaves.

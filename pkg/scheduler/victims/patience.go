@@ -34,7 +34,9 @@ type Lack struct {
 	Queue    *model.Queue
 	Priority int32
 	Class    model.ClassID
-	Presses  bool // a plugin entitles them to more than others
+	Kind     string // what plugins tell them apart by
+	Devices  string // what their claims take
+	Presses  bool   // a plugin entitles them to more than others
 	Gang     *model.Gang
 }
 

@@ -35,7 +35,7 @@ func (c *choice) measure() {
 // beyond is what a gang can do without, of its units in their order from the last.
 func (c *choice) beyond(units []*unit) resource.Vector {
 	defer c.world.Rollback(c.world.Mark())
-	var sum resource.Vector
+	var free []*model.Task
 	for _, u := range slices.Backward(units) {
 		if u.whole {
 			continue
@@ -48,9 +48,9 @@ func (c *choice) beyond(units []*unit) resource.Vector {
 			c.world.Rollback(mark)
 			continue
 		}
-		sum.Add(charged(u), 1)
+		free = append(free, u.tasks...)
 	}
-	return sum
+	return c.world.Gave(free)
 }
 
 // add changes what a gang has beyond its minimum.
@@ -71,10 +71,9 @@ func (s *surplus) leave(w *model.World, u *unit) resource.Vector {
 		return nil
 	}
 	var gone resource.Vector
-	takes := charged(u)
 	for d, n := range of {
 		if !u.whole {
-			n = min(n, takes.At(d))
+			n = min(n, u.gave.At(d))
 		}
 		gone.Set(d, -n)
 	}

@@ -21,6 +21,7 @@ type unit struct {
 	whole bool
 	gone  []*model.Task // those that left with it; others were gone before
 
+	gave   resource.Vector // what its queue was charged no more when it left
 	spared resource.Vector // of its gang's surplus, what left with it
 
 	keep   int32 // so many tasks of its gang must stay

@@ -77,10 +77,7 @@ func (v Victim) Why(w *model.World, tiers *framework.Tiers, by *model.Gang) reas
 	}
 	why.Code, why.Role = reason.Reclaimed, v.Gang.Queue.Name
 	used, part := w.Quota.Used(v.Gang.Queue.ID), tiers.Deserved(v.Gang.Queue)
-	var asks resource.Vector
-	for _, t := range v.Tasks {
-		asks.Add(t.Class.Req, 1)
-	}
+	asks := w.Gives(v.Tasks)
 	for _, d := range asks.Dims() {
 		if name := w.Resources.Name(d); used.At(d) > part.At(d) && name != resource.Pods {
 			short := framework.Shortage(name, name, asks.At(d), used.At(d), part.At(d))
@@ -209,7 +206,7 @@ func (c *choice) sweepSmallest() bool {
 		return false
 	}
 	for _, u := range c.units {
-		u.size = charged(u).Dominant(c.world.Total)
+		u.size = c.world.Gives(u.tasks).Dominant(c.world.Total)
 	}
 	slices.SortFunc(c.units, func(a, b *unit) int {
 		return cmp.Or(cmp.Compare(a.rule, b.rule), a.size.Compare(b.size), cmp.Compare(a.number, b.number))
@@ -251,34 +248,33 @@ func (c *choice) send(u *unit) bool {
 
 // depart accounts for a unit that left.
 func (c *choice) depart(u *unit) {
+	u.gave = c.world.Gave(u.gone)
 	u.spared = c.surplus.leave(c.world, u)
 	c.account(u, 1)
 }
 
 // account adds what left with a unit to what its queue and those above it gave.
 func (c *choice) account(u *unit, times int64) {
-	for _, t := range u.gone {
-		c.given.add(c.world, u.gang.Queue.ID, t.Class.Req, times)
-	}
+	c.given.add(c.world, u.gang.Queue.ID, u.gave, times)
 }
 
 // lawful reports whether the plugins let go of what a unit has now.
 func (c *choice) lawful(u *unit) bool {
-	var takes resource.Vector
-	for _, t := range u.tasks {
-		if t.Bucket != model.Evicted {
-			takes.Add(t.Class.Req, 1)
-		}
+	there := u.tasks
+	if slices.ContainsFunc(there, gone) {
+		there = slices.DeleteFunc(slices.Clone(there), gone)
 	}
 	if u.rule == framework.Swapping {
 		return c.tiers.MayTake(u.rule, framework.Taking{By: c.Gang, From: u.gang, In: c.In, Out: u.tasks[0]})
 	}
-	taking := framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: takes, Given: c.given.of}
+	taking := framework.Taking{By: c.Gang, Need: c.Need, From: u.gang, Takes: c.world.Gives(there), Given: c.given.of}
 	if u.whole {
 		taking.Spare = c.surplus.queues.of
 	}
 	return c.tiers.MayTake(u.rule, taking)
 }
+
+func gone(t *model.Task) bool { return t.Bucket == model.Evicted }
 
 // give returns what a unit took away.
 func (c *choice) give(u *unit) {

@@ -37,6 +37,7 @@ type handle struct {
 	csi     fwk.CSIManager
 	devices *devices
 	pad     *notepad
+	binding fwk.PreBindPlugin            // of devices; it waits for nothing
 	volumes *volumebinding.VolumeBinding // made once: it knows what was chosen; nil until then
 }
 
@@ -70,12 +71,10 @@ func quiet() context.Context {
 
 // features are those of kube-scheduler of this version as it comes, but for:
 // anti-affinity between hosts is looked at host by host, which is faster and the
-// same; and what would need writes or waits of its own while it decides is off.
+// same.
 func features() feature.Features {
 	f := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
 	f.EnableInterPodAffinityHostnameFastPath = true
-	f.EnableDRAExtendedResource = false
-	f.EnableDRADeviceBindingConditions = false
 	f.EnableStorageCapacityScoring = false
 	return f
 }
@@ -91,6 +90,15 @@ type part struct {
 // parts makes the plugins that are switched on, in kube-scheduler's order.
 func (h *handle) parts(on predicates.Switches) ([]part, error) {
 	fts := features()
+	if on.Devices {
+		waitless := fts
+		waitless.EnableDRADeviceBindingConditions = false // the edge waits for them
+		made, err := dynamicresources.New(h.ctx, deviceArgs(on.DeviceTimeout), h, waitless)
+		if err != nil {
+			return nil, err
+		}
+		h.binding, _ = made.(fwk.PreBindPlugin)
+	}
 	var parts []part
 	for _, p := range []struct {
 		on, pods bool
@@ -100,7 +108,7 @@ func (h *handle) parts(on predicates.Switches) ([]part, error) {
 		{on.Ports, false, nil, nodeports.New},
 		{on.VolumeBinding, false, nil, volumerestrictions.New},
 		{on.VolumeLimits, false, nil, nodevolumelimits.NewCSI},
-		{on.VolumeBinding, false, nil, h.binding},
+		{on.VolumeBinding, false, nil, h.volumeBinding},
 		{on.VolumeZone, false, nil, volumezone.New},
 		{on.Spread, true, &config.PodTopologySpreadArgs{DefaultingType: config.ListDefaulting}, podtopologyspread.New},
 		{on.PodAffinity, true, &config.InterPodAffinityArgs{HardPodAffinityWeight: 1}, interpodaffinity.New},
@@ -122,8 +130,8 @@ func (h *handle) parts(on predicates.Switches) ([]part, error) {
 	return parts, nil
 }
 
-// binding is the plugin that chooses volumes, the same one each time.
-func (h *handle) binding(ctx context.Context, _ runtime.Object, _ fwk.Handle, fts feature.Features) (fwk.Plugin, error) {
+// volumeBinding is the plugin that chooses volumes, the same one each time.
+func (h *handle) volumeBinding(ctx context.Context, _ runtime.Object, _ fwk.Handle, fts feature.Features) (fwk.Plugin, error) {
 	if h.volumes == nil {
 		made, err := volumebinding.New(ctx, &config.VolumeBindingArgs{}, h, fts)
 		if err != nil {

@@ -23,9 +23,13 @@ type judge struct {
 	seen   int    // of the mirror's changes
 	stale  bool   // to be worked out anew before the next answer
 	broken string // why no node would do any more
+	denied bool   // some node was turned away since it was worked out
+	fitted bool   // some node would do, at one time or another
 	// keys are the labels that a node's verdict follows; single: the node itself counts.
 	keys   []string
 	single bool
+	// kept are nodes on which such devices as the task claims are set aside for another gang.
+	kept map[model.NodeID]bool
 }
 
 var _ framework.Judge = &judge{}
@@ -35,7 +39,7 @@ func (j *judge) renew() string {
 	m := &j.p.mirror
 	m.noting = true
 	j.seen, j.stale = len(m.changes), false
-	j.state, j.active, j.spread = kubeframework.NewCycleState(), nil, nil
+	j.state, j.active, j.spread, j.denied = kubeframework.NewCycleState(), nil, nil, false
 	infos, err := j.p.kube.lister.List()
 	if err != nil {
 		return err.Error()
@@ -109,12 +113,17 @@ func (j *judge) Fits(n *model.Node) (string, bool) {
 	if j.broken != "" {
 		return j.broken, false
 	}
+	if j.kept[n.ID] {
+		return "devices reserved for gangs that waited longer", false
+	}
 	info := j.p.mirror.of(n)
 	for _, pt := range j.active {
 		if s := pt.filter.Filter(j.p.kube.ctx, j.state, j.task.Pod, info); !s.IsSuccess() {
+			j.denied = true
 			return cause(s), false
 		}
 	}
+	j.fitted = true
 	return "", true
 }
 
@@ -129,7 +138,7 @@ func cause(s *fwk.Status) string {
 
 // Placed sets aside what t needs on n. The world has t on n by then.
 func (j *judge) Placed(t *model.Task, n *model.Node) {
-	if claims(t.Pod) {
+	if claims(t.Pod) || j.p.provider.backs(t) {
 		j.p.reserve(j.state, t, n)
 		j.stale = true
 	}

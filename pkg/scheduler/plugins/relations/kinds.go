@@ -24,6 +24,8 @@ type facts struct {
 	asks   string   // all of it that must hold, as text; empty for nothing
 	labels []string // keys that its selectors look at
 	repels []fwk.AffinityTerm
+	// containers is what each of them asks for; empty until it is asked for.
+	containers string
 }
 
 // kinds tells tasks apart.
@@ -90,6 +92,9 @@ func (p *plugin) Kind(t *model.Task) string {
 	if t.Shape.Related {
 		f := p.kinds.of(t, p.on)
 		asks, own = f.asks, f.labels
+	}
+	if p.provider.backs(t) {
+		asks += "\x00" + p.extended(t)
 	}
 	if asks == "" && !p.kept(t.Pod) {
 		return ""

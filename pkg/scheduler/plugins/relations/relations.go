@@ -15,6 +15,7 @@ import (
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 
@@ -30,10 +31,12 @@ type plugin struct {
 	mirror                 mirror
 	repel                  repellents
 	kinds                  kinds
+	provider               provider
 	on                     predicates.Switches
 	parts                  []part
 	world                  *model.World
 	reserved               []*reservation
+	judges                 []*judge // of this cycle
 }
 
 var (
@@ -43,6 +46,7 @@ var (
 	_ framework.Learns       = &plugin{}
 	_ framework.Prepares     = &plugin{}
 	_ framework.Continues    = &plugin{}
+	_ framework.GivesDevices = &plugin{}
 )
 
 // New makes the plugin. Its arguments are those of [predicates.Read].
@@ -59,10 +63,11 @@ func New(args framework.Args, env framework.Env) (framework.Plugin, error) {
 	if !ok {
 		return nil, errors.New("the light plugin filters no nodes")
 	}
-	p := &plugin{FiltersNodes: static, on: on}
+	p := &plugin{FiltersNodes: static, on: on, provider: provider{dim: env.Dim, selects: Selects()}}
 	if err := p.kube.equip(&p.mirror); err != nil {
 		return nil, err
 	}
+	p.kube.devices.claims.away = p.away
 	if p.parts, err = p.kube.parts(on); err != nil {
 		return nil, err
 	}
@@ -82,6 +87,8 @@ func (p *plugin) Continue(as framework.Plugin) error {
 	}
 	p.FiltersNodes, p.on, p.parts = fresh.FiltersNodes, fresh.on, parts
 	p.mirror, p.repel, p.kinds = mirror{}, repellents{}, kinds{} // they depend on the switches
+	p.provider = fresh.provider
+	p.provider.stale, p.provider.reclassed = true, true
 	return nil
 }
 
@@ -102,8 +109,9 @@ func (*plugin) WakesOn() model.Change {
 }
 
 // Begin takes the world to be looked at.
-func (p *plugin) Begin(w *model.World, _ time.Time) {
-	p.world = w
+func (p *plugin) Begin(w *model.World, now time.Time) {
+	p.world, p.judges = w, nil
+	p.kube.pad.now = metav1.NewTime(now)
 	p.mirror.begin(w)
 	p.repel.begin(w)
 	p.kinds.begin()
@@ -112,6 +120,7 @@ func (p *plugin) Begin(w *model.World, _ time.Time) {
 // Learn keeps the objects that kube-scheduler's plugins look for.
 func (p *plugin) Learn(o runtime.Object, gone bool) {
 	if p.kube.store.learn(o, gone) {
+		p.provider.learn(o)
 		if claim, ok := o.(*resourcev1.ResourceClaim); ok {
 			p.kube.devices.learn(claim, gone)
 		}
@@ -129,5 +138,7 @@ func (p *plugin) Judge(t *model.Task) (framework.Judge, reason.Reason, bool) {
 		return nil, reason.Reason{Code: reason.Unplaceable, Object: t.Name, Value: why}, false
 	}
 	j.keys, j.single = p.extent(j)
+	j.kept = p.reservedFrom(t)
+	p.judges = append(p.judges, j)
 	return j, reason.Reason{}, true
 }

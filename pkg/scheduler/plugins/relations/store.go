@@ -29,7 +29,7 @@ func shelved() []runtime.Object {
 		&corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{},
 		&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.CSIDriver{},
 		&storagev1.CSIStorageCapacity{}, &storagev1.VolumeAttachment{},
-		&resourcev1.ResourceClaim{}, &resourcev1.ResourceSlice{}, &resourcev1.DeviceClass{},
+		&resourcev1.ResourceClaim{}, &resourcev1.ResourceSlice{}, &resourcev1.DeviceClass{}, &resourcev1.DeviceTaintRule{},
 	}
 }
 
@@ -101,8 +101,27 @@ func (s *shelf) AddIndexers(more cache.Indexers) error {
 }
 
 func (s *shelf) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandlerWithOptions(h, cache.HandlerOptions{})
+}
+
+func (s *shelf) AddEventHandlerWithOptions(h cache.ResourceEventHandler, _ cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
 	s.handlers = append(s.handlers, h)
-	return nil, nil
+	return told{}, nil
+}
+
+// told is the registration of a handler that was told everything there is: at first, nothing.
+type told struct{}
+
+func (told) HasSynced() bool { return true }
+
+func (t told) HasSyncedChecker() cache.DoneChecker { return t }
+
+func (told) Name() string { return "" }
+
+func (told) Done() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
 }
 
 func (*shelf) HasSynced() bool { return true }
