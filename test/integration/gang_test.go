@@ -178,8 +178,13 @@ func TestBadInputIsCalledOutAndHurtsNobody(t *testing.T) {
 	w.podGroup(t, ns, "wide", 3, "default")
 	pod("wide", 0)
 	pod("ghost", 0) // of a PodGroup that does not exist
-	lonely := member(ns, "", 0, 1)
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "unknown-workload"}}
+	if err := w.Create(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+	lonely := member(ns, "", 0, 1) // whose workload nobody makes a PodGroup for
 	lonely.Name, lonely.Annotations = "lonely", nil
+	lonely.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))}
 	if err := w.Create(t.Context(), lonely); err != nil {
 		t.Fatal(err)
 	}

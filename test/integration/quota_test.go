@@ -92,7 +92,7 @@ func TestSeed23DoesWhatItSays(t *testing.T) {
 	w.notebooks(t, ns, "more", "elastic-ai-training", 1)
 	more := w.placed(t, ns, "more", 0)
 	w.waitsFor(t, ns, "podgroup-"+string(more[0].UID), "NotEnoughResources")
-	if err := w.counts(t.Context(), "volcano_evictions_total 0"); err != nil {
+	if err := w.counts(t.Context(), "volcano_pod_preemption_victims 0"); err != nil {
 		t.Error(err)
 	}
 	for i := range 10 {
