@@ -178,16 +178,7 @@ func TestBadInputIsCalledOutAndHurtsNobody(t *testing.T) {
 	w.podGroup(t, ns, "wide", 3, "default")
 	pod("wide", 0)
 	pod("ghost", 0) // of a PodGroup that does not exist
-	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "unknown-workload"}}
-	if err := w.Create(t.Context(), owner); err != nil {
-		t.Fatal(err)
-	}
-	lonely := member(ns, "", 0, 1) // whose workload nobody makes a PodGroup for
-	lonely.Name, lonely.Annotations = "lonely", nil
-	lonely.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))}
-	if err := w.Create(t.Context(), lonely); err != nil {
-		t.Fatal(err)
-	}
+	w.lonely(t, ns)
 	negative := `{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: negative}, spec: {minMember: 1, minResources: {cpu: "-1"}}}`
 	if err := w.ApplyYAML(t.Context(), ns, negative); err != nil {
 		t.Fatal(err)
@@ -232,6 +223,17 @@ func TestBadInputIsCalledOutAndHurtsNobody(t *testing.T) {
 		})
 		eventually(t, func(ctx context.Context) error { return w.event(ctx, ns, "Pod", name, want) })
 	}
+}
+
+// lonely makes a pod whose workload nobody makes a PodGroup for.
+func (w *world) lonely(t *testing.T, namespace string) {
+	t.Helper()
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "unknown-workload"}}
+	w.make(t, owner)
+	pod := member(namespace, "", 0, 1)
+	pod.Name, pod.Annotations = "lonely", nil
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))}
+	w.make(t, pod)
 }
 
 // podsSay waits until the condition PodScheduled of all pods of a namespace is so, and
