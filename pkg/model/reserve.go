@@ -49,8 +49,8 @@ func (w *World) claim(g *Gang, times int64) {
 	}
 }
 
-// ClaimsOf claims the places of tasks.
-func ClaimsOf(tasks []*Task) []Claim {
+// ClaimsOf claims places for tasks, on the nodes that are said.
+func ClaimsOf(tasks []*Task, on func(*Task) *Node) []Claim {
 	type room struct {
 		node  *Node
 		class *Class
@@ -58,11 +58,12 @@ func ClaimsOf(tasks []*Task) []Claim {
 	var claims []Claim
 	at := map[room]int{}
 	for _, t := range tasks {
-		i, ok := at[room{t.On, t.Class}]
+		key := room{on(t), t.Class}
+		i, ok := at[key]
 		if !ok {
 			i = len(claims)
-			at[room{t.On, t.Class}] = i
-			claims = append(claims, Claim{Node: t.On, Req: t.Class.Req})
+			at[key] = i
+			claims = append(claims, Claim{Node: key.node, Req: t.Class.Req})
 		}
 		claims[i].N++
 	}

@@ -22,9 +22,12 @@ const takeWakes = model.QueueChanged | model.QueueRoom | model.TaskPlaced | mode
 // take has others give way to a gang that was refused, if the configuration lets it and
 // that makes room for all it lacks. What they leave is set aside for it.
 func (c *Cycle) take(en *entry, no refusal) bool {
+	if !c.roomHelps(en, no) {
+		return false
+	}
 	e := c.engine
 	lack, n := e.lackOf(en.gang, no)
-	if !c.mayPlan(en, no, lack, n) {
+	if !c.mayPlan(en, lack, n) {
 		return false
 	}
 	out, found := e.plan(en.gang, e.minimum(en.gang), c.Now)
@@ -43,12 +46,15 @@ func (c *Cycle) take(en *entry, no refusal) bool {
 // deserves it: all of a kind at once or, if that can't be, half of it, down to one.
 func (c *Cycle) takeMore(en *entry, no refusal) bool {
 	e, g := c.engine, en.gang
+	if len(e.milder()) == 0 || !c.roomHelps(en, no) {
+		return false
+	}
 	units := e.units(g)
-	if len(units) == 0 || len(e.milder()) == 0 {
+	if len(units) == 0 {
 		return false
 	}
 	lack := victims.Lack{Queue: g.Queue, Gang: g, Class: units[0].groups[0].class.ID}
-	if !c.mayPlan(en, no, lack, 1) {
+	if !c.mayPlan(en, lack, 1) {
 		return false
 	}
 	en.hold = &victims.Hold{Until: c.Now}
@@ -88,17 +94,19 @@ func (c *Cycle) takeMore(en *entry, no refusal) bool {
 	return false
 }
 
-// mayPlan reports whether it is time to look for victims for a gang that lacks something,
-// and room is what it lacks.
-func (c *Cycle) mayPlan(en *entry, no refusal, lack victims.Lack, n int) bool {
-	if c.overtaking || !c.engine.mayTake(en.gang) {
-		return false
-	}
+// roomHelps reports whether room is what a gang was refused for want of, and others may
+// have to give way for it.
+func (c *Cycle) roomHelps(en *entry, no refusal) bool {
 	switch no.why.Code {
 	case reason.NotEnoughNodes, reason.QueueCapability, reason.QueueGuarantee:
+		return !c.overtaking && c.engine.mayTake(en.gang)
 	default:
-		return false // room alone would not help
+		return false
 	}
+}
+
+// mayPlan reports whether it is time to look for victims for what a gang lacks.
+func (c *Cycle) mayPlan(en *entry, lack victims.Lack, n int) bool {
 	if vain, until, ok := c.engine.patience.Waits(lack, n, c.Now); ok {
 		en.vain = vain
 		c.engine.alarm(en, until)
@@ -161,6 +169,18 @@ type room struct {
 	claims []model.Claim
 }
 
+// placedOn is the node of a task that is placed.
+func placedOn(t *model.Task) *model.Node { return t.On }
+
+// roomOf is room for tasks on the nodes that are said, and what is claimed besides.
+func roomOf(claims []model.Claim, tasks []*model.Task, on func(*model.Task) *model.Node) room {
+	r := room{claims: append(claims, model.ClaimsOf(tasks, on)...)}
+	for _, t := range tasks {
+		r.places = append(r.places, victims.Nominee{Task: t, Node: on(t).Name})
+	}
+	return r
+}
+
 // plan looks for victims, and says where what a gang wants would be placed when they are
 // gone, and those that are going anyway. It leaves no trace.
 func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome, room) {
@@ -191,12 +211,7 @@ func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome,
 	if !what.place() {
 		return out, room{}
 	}
-	placed := w.Since(mark)
-	found := room{claims: append(claims, model.ClaimsOf(placed)...)}
-	for _, t := range placed {
-		found.places = append(found.places, victims.Nominee{Task: t, Node: t.On.Name})
-	}
-	return out, found
+	return out, roomOf(claims, w.Since(mark), placedOn)
 }
 
 // stays reports whether a task could not be made to go, and is not asked again yet.
@@ -302,17 +317,15 @@ func (e *Engine) resume(en *entry) {
 	if g.Whole() {
 		tasks = slices.SortedFunc(waiting(g), e.tiers.CompareTasks)
 	}
-	var places []victims.Nominee
-	var nominees []*model.Task
-	room := victims.Room{}
-	for _, t := range tasks {
-		if n := e.World.NodeNamed(t.Nominated); n != nil && t.Class.Fits(n) && room.Take(n, t.Class.Req, 1) {
-			places = append(places, victims.Nominee{Task: t, Node: n.Name})
-			nominees = append(nominees, t)
-		}
-	}
-	if len(places) > 0 {
-		en.hold, en.nominees = &victims.Hold{Until: e.ran}, places
-		e.setAside(g, append(e.claimDevices(e.groupsOf(nominees)), victims.Claims(e.World, places)...))
+	on := func(t *model.Task) *model.Node { return e.World.NodeNamed(t.Nominated) }
+	free := victims.Room{}
+	tasks = slices.DeleteFunc(tasks, func(t *model.Task) bool {
+		n := on(t)
+		return n == nil || !t.Class.Fits(n) || !free.Take(n, t.Class.Req, 1)
+	})
+	if len(tasks) > 0 {
+		again := roomOf(e.claimDevices(e.groupsOf(tasks)), tasks, on)
+		en.hold, en.nominees = &victims.Hold{Until: e.ran}, again.places
+		e.setAside(g, again.claims)
 	}
 }

@@ -254,7 +254,7 @@ func (e *Engine) claimsJudged(g *model.Gang, groups []group) []model.Claim {
 		}
 		mark := w.Mark()
 		if e.placeAll(groups) {
-			return append(e.claimDevices(groups), model.ClaimsOf(w.Since(mark))...)
+			return append(e.claimDevices(groups), model.ClaimsOf(w.Since(mark), placedOn)...)
 		}
 		w.Rollback(mark)
 	}

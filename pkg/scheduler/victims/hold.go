@@ -110,27 +110,6 @@ type Nominee struct {
 	Node string
 }
 
-// Claims is the room that nominees need. Their nodes must exist.
-func Claims(w *model.World, places []Nominee) []model.Claim {
-	type room struct {
-		node  string
-		class *model.Class
-	}
-	var claims []model.Claim
-	at := map[room]int{}
-	for _, p := range places {
-		key := room{p.Node, p.Task.Class}
-		i, ok := at[key]
-		if !ok {
-			i = len(claims)
-			at[key] = i
-			claims = append(claims, model.Claim{Node: w.NodeNamed(p.Node), Req: p.Task.Class.Req})
-		}
-		claims[i].N++
-	}
-	return claims
-}
-
 // Asked is the tasks that were told to go and are not known to be going, in that order.
 type Asked struct{ tasks []asked }
 

@@ -59,12 +59,11 @@ func (h *Holders) free(t *model.Task) {
 	for len(h.freed) <= int(t.On.ID) {
 		h.freed = append(h.freed, nil)
 	}
-	if v := &h.freed[t.On.ID]; len(*v) == 0 {
+	v := &h.freed[t.On.ID]
+	if len(*v) == 0 {
 		h.nodes = append(h.nodes, t.On)
-		v.Add(t.Class.Req, 1)
-	} else {
-		v.Add(t.Class.Req, 1)
 	}
+	v.Add(t.Class.Req, 1)
 }
 
 // clear takes all that back.
