@@ -11,13 +11,9 @@ func (w *World) NodeFacts() []NodeSpec {
 	var specs []NodeSpec
 	for _, n := range w.nodes {
 		if n.Known {
-			own, ok := w.own[n]
-			if !ok {
-				own = n.Allocatable
-			}
 			specs = append(specs, NodeSpec{
 				Name: n.Name, Labels: n.Labels, Taints: n.Taints, Unschedulable: n.Unschedulable,
-				Allocatable: w.Resources.List(own), Object: n.Object,
+				Allocatable: w.Resources.List(w.ownOf(n)), Object: n.Object,
 			})
 		}
 	}

@@ -122,16 +122,20 @@ func (w *World) provideAnew(n *Node) {
 	if n == nil || !n.Known {
 		return
 	}
-	own, ok := w.own[n]
-	if !ok {
-		own = n.Allocatable
-	}
-	if next := w.provide(n, own); !equal(next, n.Allocatable) {
+	if next := w.provide(n, w.ownOf(n)); !equal(next, n.Allocatable) {
 		w.size(n, next)
 		n.Allocatable = next
 		w.Happened |= NodeRoom
 		w.tick(n)
 	}
+}
+
+// ownOf is what a node has itself.
+func (w *World) ownOf(n *Node) resource.Vector {
+	if own, ok := w.own[n]; ok {
+		return own
+	}
+	return n.Allocatable
 }
 
 // provide is what a node has, its own and what is provided there; it remembers its own.

@@ -74,27 +74,29 @@ func (p *parser) match(all []field) {
 			p.idle(s.line, fmt.Sprintf("plugin %q", name), "it is read nowhere what nodes use: configure metrics")
 		}
 	}
-	if evens && !slices.ContainsFunc(p.config.Actions, func(a engine.Action) bool { return a.Name() == shuffle.Name }) {
+	if evens && !p.runs(shuffle.Name) {
 		p.idle(even.line, fmt.Sprintf("plugin %q", rescheduling.Name), "no action carries it out: configure "+shuffle.Name)
 	}
 	p.matchTaking()
 }
 
+// runs reports whether any action of these names is configured.
+func (p *parser) runs(names ...string) bool {
+	return slices.ContainsFunc(p.config.Actions, func(a engine.Action) bool { return slices.Contains(names, a.Name()) })
+}
+
 // matchTaking notes that urgent gangs are to take from others, and no action lets them.
 func (p *parser) matchTaking() {
-	there := func(names ...string) bool {
-		return slices.ContainsFunc(p.config.Actions, func(a engine.Action) bool { return slices.Contains(names, a.Name()) })
-	}
 	for _, c := range slices.Concat(p.config.Tiers...) {
 		if c.Name != slo.Name {
 			continue
 		}
 		args := c.Args.Read()
 		where := fmt.Sprintf("plugin %q: argument ", slo.Name)
-		if args.Bool(slo.Preempt, false) && !there(preempt.Name, gangpreempt.Name) {
+		if args.Bool(slo.Preempt, false) && !p.runs(preempt.Name, gangpreempt.Name) {
 			p.idle(p.seen[slo.Name].line, where+slo.Preempt, "no action lets gangs take from others: configure "+preempt.Name)
 		}
-		if args.Bool(slo.Reclaim, false) && !there(reclaim.Name, gangreclaim.Name) {
+		if args.Bool(slo.Reclaim, false) && !p.runs(reclaim.Name, gangreclaim.Name) {
 			p.idle(p.seen[slo.Name].line, where+slo.Reclaim, "no action lets gangs take from others: configure "+reclaim.Name)
 		}
 	}

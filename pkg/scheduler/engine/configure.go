@@ -71,6 +71,15 @@ func (t Taking) Read(r *framework.Reader, env framework.Env) Action {
 	return t
 }
 
+// Bundles reads the arguments of actions that take for whole gangs: allowWholeBundle (true):
+// when false, nobody gives more than what it has beyond its minimum. maxDomains is known
+// and changes nothing.
+func Bundles(t *Taking, r *framework.Reader, env framework.Env) {
+	t.Spares = !r.Bool("allowWholeBundle", true)
+	r.Int("maxDomains", 8, 1)
+	r.Idle(env, "maxDomains", "victims are looked for among all nodes, not in one domain after the other")
+}
+
 // Dismisses marks an action that has tasks go that plugins want to go.
 type Dismisses interface{ Dismisses() }
 

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -205,14 +203,9 @@ func (p *preparer) putStatus(ctx context.Context, o client.Object) error {
 	if !ok {
 		return p.client.Status().Update(ctx, o)
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID},
-		"status":   map[string]any{"extendedResourceClaimStatus": pod.Status.ExtendedResourceClaimStatus},
+	_, err := p.patchStatus(ctx, pod.Namespace+"/"+pod.Name, map[string]any{"uid": pod.UID}, map[string]any{
+		"extendedResourceClaimStatus": pod.Status.ExtendedResourceClaimStatus,
 	})
-	if err != nil {
-		return fmt.Errorf("compare: %w", err)
-	}
-	_, err = p.pods.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
 }
 

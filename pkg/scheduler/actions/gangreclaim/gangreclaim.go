@@ -10,14 +10,7 @@ import (
 // Name is the action's name in a configuration.
 const Name = "gangreclaim"
 
-// New makes the action. Argument: allowWholeBundle (true): when false, nobody gives more
-// than what it has beyond its minimum. maxDomains is known and changes nothing.
+// New makes the action. Its arguments are those of [engine.Bundles].
 func New() engine.Action {
-	return engine.Taking{Called: Name, By: []framework.Rule{framework.Reclaiming}, Args: args}
-}
-
-func args(t *engine.Taking, r *framework.Reader, env framework.Env) {
-	t.Spares = !r.Bool("allowWholeBundle", true)
-	r.Int("maxDomains", 8, 1)
-	r.Idle(env, "maxDomains", "victims are looked for among all nodes, not in one domain after the other")
+	return engine.Taking{Called: Name, By: []framework.Rule{framework.Reclaiming}, Args: engine.Bundles}
 }
