@@ -182,23 +182,30 @@ func (w *world) restart(t *testing.T, flags ...string) {
 	}
 }
 
-// counts returns nil when the metrics have all these lines.
-func (w *world) counts(ctx context.Context, lines ...string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.MusterAddress()+"/metrics", nil)
+// fetch returns what a server answers.
+func fetch(ctx context.Context, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
+	req.Header.Set("Accept", "application/json, text/plain;q=0.5")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
+
+// counts returns nil when the metrics have all these lines.
+func (w *world) counts(ctx context.Context, lines ...string) error {
+	text, err := fetch(ctx, "http://"+w.MusterAddress()+"/metrics")
 	if err != nil {
 		return err
 	}
 	for _, line := range lines {
-		if !strings.Contains(string(text), "\n"+line+"\n") {
+		if !strings.Contains(text, "\n"+line+"\n") {
 			return fmt.Errorf("the metrics do not say %s", line)
 		}
 	}

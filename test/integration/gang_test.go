@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -291,18 +290,12 @@ type explanation struct{ Gang, Text, Code, Object string }
 // explained asks Muster over HTTP why a PodGroup waits.
 func (w *world) explained(t *testing.T, namespace, name string) explanation {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.MusterAddress()+"/debug/explain/"+namespace+"/"+name, nil)
+	text, err := fetch(t.Context(), "http://"+w.MusterAddress()+"/debug/explain/"+namespace+"/"+name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Accept", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
 	var got explanation
-	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}
 	return got

@@ -3,8 +3,6 @@ package integration_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -213,21 +211,12 @@ func TestLimitsThatCantBeAreToldOnTheQueue(t *testing.T) {
 // metric adds up all series of a metric of Muster whose line holds a text.
 func (w *world) metric(t *testing.T, name, holds string) float64 {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.MusterAddress()+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	text, err := fetch(t.Context(), "http://"+w.MusterAddress()+"/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum, found := 0.0, false
-	for _, line := range regexp.MustCompile(`(?m)^`+name+`\{.*$`).FindAllString(string(text), -1) {
+	for _, line := range regexp.MustCompile(`(?m)^`+name+`\{.*$`).FindAllString(text, -1) {
 		if strings.Contains(line, holds) {
 			value, err := strconv.ParseFloat(line[strings.LastIndex(line, " ")+1:], 64)
 			if err != nil {

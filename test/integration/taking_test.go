@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -192,15 +193,23 @@ func (w *world) disrupted(t *testing.T, namespace, why, words string) func() int
 	}
 }
 
+// newGuarded fills two nodes with two gangs that take their time to go, of which "safe" may
+// not be disrupted.
+func newGuarded(t *testing.T) (w *world, namespace string) {
+	t.Helper()
+	w = newTaking(t, 2)
+	namespace = w.Namespace(t)
+	w.slow(t, namespace, "safe")
+	w.slow(t, namespace, "victim")
+	t.Cleanup(func() { w.unfinalize(t, namespace) })
+	w.protect(t, namespace, "safe")
+	return w, namespace
+}
+
 // TestAHigherPriorityPreemptsAWholeGangThatNoBudgetProtects fills the cluster with two
 // gangs, of which one may not be disrupted.
 func TestAHigherPriorityPreemptsAWholeGangThatNoBudgetProtects(t *testing.T) {
-	w := newTaking(t, 2)
-	ns := w.Namespace(t)
-	w.slow(t, ns, "safe")
-	w.slow(t, ns, "victim")
-	t.Cleanup(func() { w.unfinalize(t, ns) })
-	w.protect(t, ns, "safe")
+	w, ns := newGuarded(t)
 	named := w.disrupted(t, ns, corev1.PodReasonPreemptionByScheduler, "PodGroup "+ns+"/high")
 	w.urgent(t, ns, "high", 4)
 	w.pods(t, ns, "high", 4)
@@ -236,6 +245,24 @@ func (w *world) unfinalize(t *testing.T, namespace string) {
 	}
 }
 
+// leaving waits until so many pods of a gang are being deleted.
+func (w *world) leaving(t *testing.T, namespace, gang string, n int) {
+	t.Helper()
+	eventually(t, func(ctx context.Context) error {
+		pods, err := w.core.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		there := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
+			return p.DeletionTimestamp == nil || p.Annotations[schedulingv1beta1.GroupNameAnnotation] != gang
+		})
+		if len(there) != n {
+			return fmt.Errorf("%s: %d of %d pods are being deleted", gang, len(there), n)
+		}
+		return nil
+	})
+}
+
 // nominated waits until all pods of the gang high are bound, and nominated for a node, or not.
 func (w *world) nominated(t *testing.T, namespace string, bound, nominated bool) (on string) {
 	t.Helper()
@@ -262,16 +289,12 @@ func (w *world) nominated(t *testing.T, namespace string, bound, nominated bool)
 // TestRoomThatIsMadeOutlastsTheScheduler kills Muster while victims leave. Another takes
 // over, and gives nobody else their room, though a rival of equal priority came first.
 func TestRoomThatIsMadeOutlastsTheScheduler(t *testing.T) {
-	w := newTaking(t, 2)
-	ns := w.Namespace(t)
-	w.slow(t, ns, "safe")
-	w.slow(t, ns, "victim")
-	t.Cleanup(func() { w.unfinalize(t, ns) })
-	w.protect(t, ns, "safe")
+	w, ns := newGuarded(t)
 	w.urgent(t, ns, "rival", 1)
 	w.urgent(t, ns, "high", 8)
 	w.pods(t, ns, "high", 8)
 	on := w.nominated(t, ns, false, true)
+	w.leaving(t, ns, "victim", 8) // else the next scheduler tells the others, when it comes to that
 	if err := w.Kill(cluster.Muster); err != nil {
 		t.Fatal(err)
 	}

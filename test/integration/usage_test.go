@@ -3,7 +3,6 @@ package integration_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -153,17 +152,8 @@ func TestBusyNodesAreLeft(t *testing.T) {
 
 // metered returns nil when Prometheus can tell the use of so many nodes.
 func metered(ctx context.Context, address string, nodes int) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/v1/query?query=count(rate(node_cpu_seconds_total{mode=%22idle%22}[10m]))", nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && !strings.Contains(string(text), fmt.Sprintf("%q]", fmt.Sprint(nodes))) {
+	text, err := fetch(ctx, address+"/api/v1/query?query=count(rate(node_cpu_seconds_total{mode=%22idle%22}[10m]))")
+	if err == nil && !strings.Contains(text, fmt.Sprintf("%q]", fmt.Sprint(nodes))) {
 		err = fmt.Errorf("Prometheus says %s", text)
 	}
 	return err
