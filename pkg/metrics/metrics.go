@@ -40,7 +40,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	for name, seconds := range s.Idle {
 		out <- prometheus.MustNewConstMetric(idle, prometheus.CounterValue, seconds, name)
 	}
-	evictions := prometheus.NewDesc("volcano_evictions_total", "Pods that were told to go, by why: Preempted, Reclaimed and MoreUrgent make room for others, Unrepaired and Shuffled do not.", []string{"reason"}, nil)
+	evictions := prometheus.NewDesc("volcano_evictions_total", "Pods that were told to go, by why: Preempted, Swapped, Reclaimed and MoreUrgent make room, Unrepaired and Shuffled do not.", []string{"reason"}, nil)
 	for code, n := range s.Evictions {
 		out <- prometheus.MustNewConstMetric(evictions, prometheus.CounterValue, float64(n), string(code))
 	}

@@ -98,6 +98,11 @@ func (r Reason) NodesHelp() bool {
 	}
 }
 
+// MakesRoom reports whether who has to go for this reason makes room for a task that waits.
+func (c Code) MakesRoom() bool {
+	return c == Preempted || c == Swapped || c == Reclaimed || c == MoreUrgent
+}
+
 // Equal reports whether two reasons say the same. It allocates nothing.
 func (r Reason) Equal(o Reason) bool {
 	return r.Code == o.Code && r.Kind == o.Kind && r.Object == o.Object &&

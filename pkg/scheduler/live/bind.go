@@ -184,12 +184,10 @@ const evictionByScheduler = "EvictionByScheduler"
 
 // disruption is the reason of a pod's condition DisruptionTarget.
 func disruption(d engine.Evict) string {
-	switch d.Why.Code {
-	case reason.Preempted, reason.Reclaimed, reason.MoreUrgent:
+	if d.Why.Code.MakesRoom() {
 		return corev1.PodReasonPreemptionByScheduler
-	default:
-		return evictionByScheduler
 	}
+	return evictionByScheduler
 }
 
 // nominator tells pods on which node room is being made for them, so that another

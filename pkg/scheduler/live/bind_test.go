@@ -68,7 +68,8 @@ func TestAFailedBindComesBackLaterEachTime(t *testing.T) {
 // but for no other pod.
 func TestPreemptionIsSaidOfThoseAloneWhoseRoomIsNeeded(t *testing.T) {
 	for code, want := range map[reason.Code]string{
-		reason.Preempted: "PreemptionByScheduler", reason.Reclaimed: "PreemptionByScheduler", reason.MoreUrgent: "PreemptionByScheduler",
+		reason.Preempted: "PreemptionByScheduler", reason.Swapped: "PreemptionByScheduler",
+		reason.Reclaimed: "PreemptionByScheduler", reason.MoreUrgent: "PreemptionByScheduler",
 		reason.Shuffled: "EvictionByScheduler", reason.Unrepaired: "EvictionByScheduler",
 	} {
 		if got := disruption(engine.Evict{Why: reason.Reason{Code: code}}); got != want {
