@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,30 +28,38 @@ func (g *Gang) Parts() []Part {
 	if len(g.SubGroups) == 0 {
 		return nil
 	}
+	type place struct {
+		policy int
+		name   string
+	}
 	var parts []Part
-	for policy, s := range g.SubGroups {
-		first := len(parts)
-		for _, t := range g.Tasks {
-			if g.policyOf(t) != policy || t.Bucket == Over && t.Ended == Failed || t.Bucket == Releasing || t.Bucket == Evicted {
-				continue
-			}
-			name := t.values(s.By)
-			i := slices.IndexFunc(parts[first:], func(p Part) bool { return p.Name == name })
-			if i < 0 {
-				i = len(parts) - first
-				parts = append(parts, Part{Policy: policy, Name: name})
-			}
-			p := &parts[first+i]
-			p.Tasks = append(p.Tasks, t)
-			p.Alive++
-			if t.Placed() || t.Bucket == Over {
-				p.Held++
-				if t.Bucket != Assumed {
-					p.Confirmed++
-				}
+	at := map[place]int{}
+	for _, t := range g.Tasks {
+		if t.Bucket == Over && t.Ended == Failed || t.Bucket == Releasing || t.Bucket == Evicted {
+			continue
+		}
+		in := place{policy: g.policyOf(t)}
+		if in.policy < 0 {
+			continue
+		}
+		in.name = t.values(g.SubGroups[in.policy].By)
+		i, known := at[in]
+		if !known {
+			i = len(parts)
+			at[in] = i
+			parts = append(parts, Part{Policy: in.policy, Name: in.name})
+		}
+		p := &parts[i]
+		p.Tasks = append(p.Tasks, t)
+		p.Alive++
+		if t.Placed() || t.Bucket == Over {
+			p.Held++
+			if t.Bucket != Assumed {
+				p.Confirmed++
 			}
 		}
 	}
+	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(a.Policy, b.Policy) })
 	return parts
 }
 

@@ -82,7 +82,7 @@ func (p *plugin) CompareTasks(a, b *model.Task) int {
 // Notices says what of a gang's annotations is left out.
 func (p *plugin) Notices(g *model.Gang) []string {
 	if w := p.wishes(g); w != nil {
-		return w.notices
+		return w.said()
 	}
 	return nil
 }
@@ -92,14 +92,14 @@ func (*plugin) WakesOn() model.Change { return 0 }
 
 // Kind is the same for all tasks whose role has wishes.
 func (p *plugin) Kind(t *model.Task) string {
-	if w := p.wishes(t.Gang); p.weight == 0 || w == nil || len(w.pulls[t.Role]) == 0 {
+	if w := p.wishes(t.Gang); p.weight == 0 || w == nil || len(w.pullsOf(t.Role)) == 0 {
 		return ""
 	}
 	return Name
 }
 
 func (p *plugin) Judge(t *model.Task) (framework.Judge, reason.Reason, bool) {
-	pulls := p.wishes(t.Gang).pulls[t.Role]
+	pulls := p.wishes(t.Gang).pullsOf(t.Role)
 	j := &judge{weight: p.weight, self: pulls[t.Role], net: map[model.NodeID]int64{}}
 	for _, other := range t.Gang.Tasks {
 		if other.Placed() {

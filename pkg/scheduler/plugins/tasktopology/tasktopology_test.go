@@ -3,7 +3,10 @@ package tasktopology_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -23,6 +26,7 @@ type annotations = map[string]string
 
 // able is what the plugin can do.
 type able interface {
+	framework.Begins
 	framework.OrdersTasks
 	framework.JudgesTasks
 	framework.Notices
@@ -245,6 +249,36 @@ func TestAChangedAnnotationIsReadAnew(t *testing.T) {
 	g.Annotations = annotations{taskOrder: "b,a"}
 	if after := p.CompareTasks(g.Tasks[0], g.Tasks[1]); before != -1 || after != 1 {
 		t.Errorf("before %d, after %d, want -1 and 1", before, after)
+	}
+}
+
+// TestLongAnnotationsAreReadInProportion reads what takes long, and says much, if every pair
+// of roles, groups and faults is looked at.
+func TestLongAnnotationsAreReadInProportion(t *testing.T) {
+	roles := make([]string, 1500)
+	for i := range roles {
+		roles[i] = "r" + strconv.Itoa(i)
+	}
+	one, each := strings.Join(roles, ","), strings.Join(roles, ";")
+	for name, wish := range map[string]annotations{
+		"one large group":   {affinity: one, taskOrder: one},
+		"many small groups": {affinity: each, antiAffinity: strings.ReplaceAll(each, "r", "s")},
+		"contradictions":    {affinity: one, antiAffinity: one},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := build(t, nil)
+			g := gang(wish, roles, nil)
+			compared := testing.AllocsPerRun(1, func() {
+				p.Begin(nil, time.Time{})
+				p.CompareTasks(g.Tasks[0], g.Tasks[1])
+			})
+			if most := float64(20 * len(roles)); compared > most {
+				t.Errorf("%v allocations to compare two tasks of %d roles, want at most %v", compared, len(roles), most)
+			}
+			if said := p.Notices(g); len(said) > 20 { // as many as anybody reads
+				t.Errorf("%d notices, of which the first is %s", len(said), said[0])
+			}
+		})
 	}
 }
 

@@ -16,16 +16,24 @@ const (
 	taskOrder    = "volcano.sh/task-topology-task-order"
 )
 
-// wishes is what a gang's annotations say.
+// wishes is what a gang's annotations say. Annotations can be long, and who reads them
+// holds up all others: what grows with the square of them is found out when it is asked for.
 type wishes struct {
 	known []string // its roles; empty while none is known
-	order []string
-	// pulls says per role how often it is wished together with another, less how often apart.
+	is    map[string]bool
+	seen  map[string]bool // in the group that is read
+	order map[string]int  // places in task-order
+	near  [][]string      // groups of roles that are wished together
+	apart [][]string      // groups of roles that are wished apart
+	// pulls says per role, once asked for, how often it is wished together with another, less how often apart.
 	pulls map[string]map[string]int64
 	// ranks says per role with wishes how hard it is to place, hardest first.
 	ranks   map[string]int
 	notices []string
 }
+
+// mostNotices bounds what is said of one gang.
+const mostNotices = 11
 
 // Ranks of roles that task-order does not name, hardest to place first.
 const (
@@ -38,15 +46,17 @@ const (
 
 // read understands the texts of the three annotations, as far as that goes.
 func read(texts [3]string, roles []model.Role) *wishes {
-	w := &wishes{pulls: map[string]map[string]int64{}, ranks: map[string]int{}}
+	w := &wishes{is: map[string]bool{}, seen: map[string]bool{}, order: map[string]int{}, pulls: map[string]map[string]int64{}, ranks: map[string]int{}}
 	for i := range roles {
 		w.known = append(w.known, roles[i].Name)
+		w.is[roles[i].Name] = true
 	}
-	near, apart := w.groups(affinity, texts[0]), w.groups(antiAffinity, texts[1])
-	w.pull(near, 1, nearItself, nearAnother)
-	w.pull(apart, -1, apartFromItself, apartFromAnother)
-	w.contradictions(near, apart)
-	w.order = w.roles(taskOrder, texts[2])
+	w.near, w.apart = w.groups(affinity, texts[0]), w.groups(antiAffinity, texts[1])
+	w.rankAll(w.near, nearItself, nearAnother)
+	w.rankAll(w.apart, apartFromItself, apartFromAnother)
+	for i, role := range w.roles(taskOrder, texts[2]) {
+		w.order[role] = i
+	}
 	return w
 }
 
@@ -67,17 +77,23 @@ func (w *wishes) groups(key, text string) [][]string {
 func (w *wishes) roles(key, text string) []string {
 	var roles []string
 	left := false
+	clear(w.seen)
 	for name := range strings.SplitSeq(text, ",") {
 		name = strings.TrimSpace(name)
 		switch {
 		case name == "":
-		case slices.Contains(roles, name):
+		case w.seen[name]:
 			left = true
-			w.notice("%s names role %q twice in %q: name it once", key, name, strings.TrimSpace(text))
-		case len(w.known) > 0 && !slices.Contains(w.known, name):
+			w.notice(func() string {
+				return fmt.Sprintf("%s names role %q twice in %q: name it once", key, name, strings.TrimSpace(text))
+			})
+		case len(w.known) > 0 && !w.is[name]:
 			left = true
-			w.notice("%s names role %q, which the PodGroup does not have: %s", key, name, w.remedy(name))
+			w.notice(func() string {
+				return fmt.Sprintf("%s names role %q, which the PodGroup does not have: %s", key, name, w.remedy(name))
+			})
 		default:
+			w.seen[name] = true
 			roles = append(roles, name)
 		}
 	}
@@ -94,50 +110,76 @@ func (w *wishes) remedy(name string) string {
 	return "its roles are " + strings.Join(w.known, ", ")
 }
 
-func (w *wishes) notice(format string, args ...any) {
-	w.notices = append(w.notices, fmt.Sprintf(format, args...))
+// notice notes what is to be said, unless that is enough already.
+func (w *wishes) notice(say func() string) {
+	if len(w.notices) < mostNotices {
+		w.notices = append(w.notices, say())
+	}
 }
 
-// pull notes that roles are wished together, by 1, or apart, by -1, and how hard
-// that makes them to place.
-func (w *wishes) pull(groups [][]string, by int64, alone, paired int) {
+// rankAll notes how hard groups make their roles to place.
+func (w *wishes) rankAll(groups [][]string, alone, paired int) {
 	for _, group := range groups {
+		rank := paired
 		if len(group) == 1 {
-			w.note(group[0], group[0], by, alone)
+			rank = alone
 		}
-		for i, a := range group {
-			for _, b := range group[i+1:] {
-				w.note(a, b, by, paired)
-				w.note(b, a, by, paired)
+		for _, role := range group {
+			if was, ok := w.ranks[role]; !ok || rank < was {
+				w.ranks[role] = rank
 			}
 		}
 	}
 }
 
-func (w *wishes) note(a, b string, by int64, rank int) {
-	if w.pulls[a] == nil {
-		w.pulls[a], w.ranks[a] = map[string]int64{}, rank
+// pullsOf says how often a role is wished together with each other, or itself, less how often apart.
+func (w *wishes) pullsOf(role string) map[string]int64 {
+	if _, wished := w.ranks[role]; !wished {
+		return nil
 	}
-	w.pulls[a][b] += by
-	w.ranks[a] = min(w.ranks[a], rank)
+	pulls, known := w.pulls[role]
+	if !known {
+		pulls = map[string]int64{}
+		pull(pulls, w.near, role, 1)
+		pull(pulls, w.apart, role, -1)
+		w.pulls[role] = pulls
+	}
+	return pulls
 }
 
-// contradictions notes which pairs are wished both together and apart.
-func (w *wishes) contradictions(near, apart [][]string) {
-	told := map[string]bool{}
-	for _, n := range near {
-		for _, a := range apart {
+func pull(pulls map[string]int64, groups [][]string, role string, by int64) {
+	for _, group := range groups {
+		if !slices.Contains(group, role) {
+			continue
+		}
+		for _, other := range group {
+			if other != role || len(group) == 1 {
+				pulls[other] += by
+			}
+		}
+	}
+}
+
+// said is what is left out, and which pairs are wished both together and apart.
+func (w *wishes) said() []string {
+	said, told := slices.Clone(w.notices), map[string]bool{}
+	for _, n := range w.near {
+		for _, a := range w.apart {
+			if len(said) >= mostNotices {
+				return said
+			}
 			for _, pair := range common(n, a) {
 				if !told[pair] {
 					told[pair] = true
-					w.notice("%s and %s both speak of %s, which cancels out: take it out of one of them", affinity, antiAffinity, pair)
+					said = append(said, fmt.Sprintf("%s and %s both speak of %s, which cancels out: take it out of one of them", affinity, antiAffinity, pair))
 				}
 			}
 		}
 	}
+	return said
 }
 
-// common lists the pairs that both groups speak of, in words.
+// common lists the pairs that both groups speak of, in words; as many as can be told.
 func common(a, b []string) []string {
 	if len(a) == 1 || len(b) == 1 {
 		if len(a) == len(b) && a[0] == b[0] {
@@ -154,7 +196,9 @@ func common(a, b []string) []string {
 	slices.Sort(both)
 	for i, x := range both {
 		for _, y := range both[i+1:] {
-			pairs = append(pairs, fmt.Sprintf("%q with %q", x, y))
+			if pairs = append(pairs, fmt.Sprintf("%q with %q", x, y)); len(pairs) == mostNotices {
+				return pairs
+			}
 		}
 	}
 	return pairs
@@ -162,7 +206,7 @@ func common(a, b []string) []string {
 
 // rank orders roles: those that task-order names as it does, then by how hard they are to place.
 func (w *wishes) rank(role string) int {
-	if i := slices.Index(w.order, role); i >= 0 {
+	if i, ok := w.order[role]; ok {
 		return i
 	}
 	if rank, ok := w.ranks[role]; ok {
