@@ -63,7 +63,7 @@ func (w *World) leaveClass(c *Class) {
 
 // passedOn are the annotations of a gang that its tasks take over, as hints, where
 // they have none of their own.
-func passedOn() []string { return []string{"volcano.sh/preemptable", "volcano.sh/revocable-zone"} }
+func passedOn() []string { return []string{preemptable, "volcano.sh/revocable-zone"} }
 
 // inherit adds to a shape what its gang passes on.
 func inherit(s Shape, g *Gang) Shape {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -123,8 +124,9 @@ func (g *Gang) Stuck() (first *Task, n int32) {
 // Broken reports whether a gang has some of its minimum but not all of it.
 func (g *Gang) Broken() bool { return g.Counts.Placed > 0 && !g.Whole() }
 
-// The annotations of a PodGroup with its disruption budget.
+// The annotations of a PodGroup with its disruption budget, and that protects its pods.
 const (
+	preemptable    = "volcano.sh/preemptable"
 	minAvailable   = "volcano.sh/jdb-min-available"
 	maxUnavailable = "volcano.sh/jdb-max-unavailable"
 )
@@ -145,6 +147,22 @@ func (g *Gang) MustStay() (keep int32, said bool) {
 	return keep, said
 }
 
+// MisreadHint says what would be right in place of a value that can't be read of one of
+// the annotations that count whatever plugins there are; empty for all others.
+func MisreadHint(key, value string) string {
+	switch key {
+	case minAvailable, maxUnavailable:
+		if _, ok := amountOf(value, 0); !ok {
+			return "give a whole number of pods such as 2, or a percentage such as 50%"
+		}
+	case preemptable:
+		if _, err := strconv.ParseBool(value); err != nil {
+			return "give true or false"
+		}
+	}
+	return ""
+}
+
 // amountOf reads a number, or a percentage of all, rounded up.
 func amountOf(text string, all int32) (int32, bool) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
@@ -153,7 +171,7 @@ func amountOf(text string, all int32) (int32, bool) {
 		return 0, false
 	}
 	if percent {
-		return int32((n*int64(all) + 99) / 100), true
+		n = min((n*int64(all)+99)/100, math.MaxInt32)
 	}
 	return int32(n), true
 }

@@ -37,6 +37,7 @@ type QueueSpec struct {
 	Reclaimable bool          // others may take back what it borrowed
 	Groups      NodeGroups
 	Annotations map[string]string // scheduling hints, volcano.sh/…
+	Unread      []string          // what of its hints counts as not given, whatever plugins there are, and why
 	Closed      string            // the state, when it is one that admits nothing new; empty when open
 	Problem     *reason.Reason
 }
@@ -59,6 +60,7 @@ type GangSpec struct {
 	SubGroups    []SubGroup
 	MinResources resource.List
 	Annotations  map[string]string // scheduling hints, volcano.sh/…
+	Unread       []string          // what of them counts as not given, whatever plugins there are, and why
 	Phase        Phase             // as last written; where the gang goes on from
 	Created      time.Time
 	Problem      *reason.Reason // why it can't be placed whatever happens, until it is changed

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,5 +87,40 @@ func TestABusyClusterKeepsNobodyFromBeingToldAnew(t *testing.T) {
 	}
 	if least := gangs * 5; len(last) != gangs || told < least {
 		t.Errorf("%d of %d gangs were told, %d times in half a minute, want %d at least", len(last), gangs, told, least)
+	}
+}
+
+// TestOfOneThingOnlyAFewHintsAreTold: a gang and a queue of which there is more to say than
+// anybody reads must not crowd out what there is to tell of others.
+func TestOfOneThingOnlyAFewHintsAreTold(t *testing.T) {
+	said := make([]string, 2000)
+	for i := range said {
+		said[i] = strings.Repeat(string(rune('a'+i%26)), 100_000)
+	}
+	e := withGuest(t, conf.Default(), nil)
+	e.Apply(
+		engine.QueueSet{Queue: model.QueueSpec{Name: "q", Unread: said}},
+		engine.GangSet{Gang: model.GangSpec{Key: "g", UID: "u", Queue: "q", Unread: said}},
+	)
+	told := 0
+	for _, d := range e.Run(start).Decisions {
+		n, ok := d.(engine.Notice)
+		if !ok {
+			continue
+		}
+		told++
+		size := 0
+		for _, text := range n.Said {
+			size += len(text)
+		}
+		if len(n.Said) > 11 || size > 10_000 {
+			t.Errorf("of gang %q, queue %q: %d notices with %d bytes", n.Gang, n.Queue, len(n.Said), size)
+		}
+		if last := n.Said[len(n.Said)-1]; last != "there is more like that: correct these first" {
+			t.Errorf("it ends with %q", last)
+		}
+	}
+	if told != 2 {
+		t.Errorf("%d are told, want the gang and the queue", told)
 	}
 }

@@ -253,7 +253,7 @@ func (c *Cycle) callOut(o *orphan) (settled bool) {
 func (c *Cycle) notice() {
 	for _, name := range c.engine.told {
 		if q := c.World.QueueNamed(name); q != nil && q.Known {
-			if said := c.engine.tiers.NoticesOnQueue(q); len(said) > 0 {
+			if said := few(slices.Concat(q.Unread, c.engine.tiers.NoticesOnQueue(q))); len(said) > 0 {
 				c.emit(Notice{Queue: name, Said: said})
 			}
 		}
@@ -263,12 +263,28 @@ func (c *Cycle) notice() {
 		if !en.gang.Known {
 			continue
 		}
-		said := c.engine.tiers.Notices(en.gang)
+		said := few(slices.Concat(en.gang.Unread, c.engine.tiers.Notices(en.gang)))
 		if !slices.Equal(said, en.said) && len(said) > 0 {
 			c.emit(Notice{Gang: en.gang.Key, UID: en.gang.UID, Said: said})
 		}
 		en.said = said
 	}
+}
+
+// few bounds what is said of one thing: who tells it has others to tell of.
+func few(said []string) []string {
+	const most, letters = 10, 500
+	more := len(said) > most
+	if more {
+		said = said[:most]
+	}
+	for i := range said {
+		said[i] = reason.Clip(said[i], letters)
+	}
+	if more {
+		said = append(said, "there is more like that: correct these first")
+	}
+	return said
 }
 
 // openGates opens the gates of tasks that wait for their queue to have room, as far

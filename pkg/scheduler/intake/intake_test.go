@@ -1,6 +1,9 @@
 package intake_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -286,5 +289,60 @@ func TestWhatAGangAsksThatCanNotBeCheckedIsSaid(t *testing.T) {
 				t.Errorf("problem %+v, want one about %q", got.Problem, tt.want)
 			}
 		})
+	}
+}
+
+func TestWhatSaysMoreThanAnybodyNeedsIsNotTakenIn(t *testing.T) {
+	roles := map[string]int32{}
+	for i := range 1001 {
+		roles[fmt.Sprint("r", i)] = 1
+	}
+	label := func(n int) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "a", Operator: metav1.LabelSelectorOpIn, Values: make([]string, n)},
+		}}
+	}
+	for want, spec := range map[string]schedulingv1beta1.PodGroupSpec{
+		"spec.minTaskMember is a list of 1001 roles: give at most 1000":                          {MinTaskMember: roles},
+		"spec.subGroupPolicy is a list of 251 policies, labels and values: give at most 250":     {SubGroupPolicy: make([]schedulingv1beta1.SubGroupPolicySpec, 251)},
+		"spec.subGroupPolicy is a list of 1000002 policies, labels and values: give at most 250": {SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{{LabelSelector: label(1_000_000)}}},
+		"spec.subGroupPolicy is a list of 2001 policies, labels and values: give at most 250":    {SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{{MatchLabelKeys: make([]string, 2000)}}},
+	} {
+		got := intake.PodGroup(&schedulingv1beta1.PodGroup{Spec: spec}, 0)
+		if got.Problem == nil || got.Problem.String() != want {
+			t.Errorf("problem %v, want %s", got.Problem, want)
+		}
+		if len(got.RoleMin)+len(got.SubGroups) > 0 {
+			t.Errorf("%d roles and %d sub-groups are taken in all the same", len(got.RoleMin), len(got.SubGroups))
+		}
+	}
+}
+
+func TestHintsThatCountForNothingAreSaid(t *testing.T) {
+	const long = "volcano.sh/task-topology-affinity"
+	hints := map[string]string{
+		long:                             strings.Repeat("a,", 3000),
+		"volcano.sh/jdb-min-available":   "half",
+		"volcano.sh/jdb-max-unavailable": "-1",
+		"volcano.sh/preemptable":         "no",
+		"example.com/x":                  strings.Repeat("a", 10_000), // nobody's
+		"volcano.sh/sla-waiting-time":    "x",                         // for a plugin to say
+	}
+	want := []string{
+		`annotation volcano.sh/jdb-max-unavailable is "-1" and counts as not given: give a whole number of pods such as 2, or a percentage such as 50%`,
+		`annotation volcano.sh/jdb-min-available is "half" and counts as not given: give a whole number of pods such as 2, or a percentage such as 50%`,
+		`annotation volcano.sh/preemptable is "no" and counts as not given: give true or false`,
+		`annotation volcano.sh/task-topology-affinity has 6000 bytes and counts as not given: give at most 4096`,
+	}
+	gang := intake.PodGroup(&schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Annotations: hints}}, 0)
+	if diff := cmp.Diff(want, gang.Unread); diff != "" {
+		t.Error(diff)
+	}
+	if _, kept := gang.Annotations[long]; kept {
+		t.Error("what is too long is kept")
+	}
+	queue := intake.Queue(&schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"volcano.sh/hierarchy": strings.Repeat("root/", 1000)}}})
+	if want := []string{"annotation volcano.sh/hierarchy has 5000 bytes and counts as not given: give at most 4096"}; !slices.Equal(queue.Unread, want) {
+		t.Errorf("of a queue it says %q, want %q", queue.Unread, want)
 	}
 }

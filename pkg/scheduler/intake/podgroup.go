@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,21 +23,14 @@ func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
 		Min:      pg.Spec.MinMember,
 		Phase:    model.Phase(pg.Status.Phase),
 		Created:  pg.CreationTimestamp.Time,
-
-		Annotations: hints(pg.Annotations),
 	}
+	g.Annotations, g.Unread = hints(pg.Annotations)
 	if g.Queue == "" {
 		g.Queue = schedulingv1beta1.DefaultQueue
 	}
 	g.Problem = topology("spec.networkTopology", pg.Spec.NetworkTopology)
-	for _, p := range pg.Spec.SubGroupPolicy {
-		if bad := topology("spec.subGroupPolicy["+p.Name+"].networkTopology", p.NetworkTopology); bad != nil {
-			g.Problem = bad
-		}
-		g.SubGroups = append(g.SubGroups, subGroup(p))
-		if _, err := metav1.LabelSelectorAsSelector(p.LabelSelector); err != nil {
-			g.Problem = &reason.Reason{Code: reason.Invalid, Field: "spec.subGroupPolicy[" + p.Name + "].labelSelector", Value: err.Error(), Remedy: "correct it"}
-		}
+	if bad := subGroups(&g, pg.Spec.SubGroupPolicy); bad != nil {
+		g.Problem = bad
 	}
 	if pg.Spec.MinResources != nil {
 		g.MinResources = model.Resources(*pg.Spec.MinResources)
@@ -47,14 +41,66 @@ func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
 	if g.Min < 0 {
 		g.Problem = invalid("spec.minMember", g.Min)
 	}
-	for _, role := range slices.Sorted(maps.Keys(pg.Spec.MinTaskMember)) {
-		least := pg.Spec.MinTaskMember[role]
-		if least < 0 {
-			g.Problem = invalid("spec.minTaskMember["+role+"]", least)
-		}
-		g.RoleMin = append(g.RoleMin, model.RoleMin{Role: role, Min: least})
+	if bad := roles(&g, pg.Spec.MinTaskMember); bad != nil {
+		g.Problem = bad
 	}
 	return g
+}
+
+// What one PodGroup may say. The engine looks at all of it again and again while others
+// wait, and an object has room for a hundred times of what anybody needs.
+const (
+	mostRoles     = 1000
+	mostSubGroups = 250  // policies, and what their selectors and labels name
+	longestHint   = 4096 // bytes
+)
+
+func tooMany(field, what string, n, most int) *reason.Reason {
+	return &reason.Reason{
+		Code: reason.Invalid, Field: field, Value: fmt.Sprintf("a list of %d %s", n, what), Remedy: fmt.Sprintf("give at most %d", most),
+	}
+}
+
+// roles takes over how many tasks of each role a gang needs, unless they are too many.
+func roles(g *model.GangSpec, least map[string]int32) (bad *reason.Reason) {
+	if n := len(least); n > mostRoles {
+		return tooMany("spec.minTaskMember", "roles", n, mostRoles)
+	}
+	for _, role := range slices.Sorted(maps.Keys(least)) {
+		if least[role] < 0 {
+			bad = invalid("spec.minTaskMember["+role+"]", least[role])
+		}
+		g.RoleMin = append(g.RoleMin, model.RoleMin{Role: role, Min: least[role]})
+	}
+	return bad
+}
+
+// subGroups takes over how a gang is divided, unless that says too much.
+func subGroups(g *model.GangSpec, policies []schedulingv1beta1.SubGroupPolicySpec) (bad *reason.Reason) {
+	said := len(policies)
+	for _, p := range policies {
+		said += len(p.MatchLabelKeys)
+		if p.LabelSelector == nil {
+			continue
+		}
+		said += len(p.LabelSelector.MatchLabels)
+		for _, e := range p.LabelSelector.MatchExpressions {
+			said += 1 + len(e.Values)
+		}
+	}
+	if said > mostSubGroups {
+		return tooMany("spec.subGroupPolicy", "policies, labels and values", said, mostSubGroups)
+	}
+	for _, p := range policies {
+		if far := topology("spec.subGroupPolicy["+p.Name+"].networkTopology", p.NetworkTopology); far != nil {
+			bad = far
+		}
+		g.SubGroups = append(g.SubGroups, subGroup(p))
+		if _, err := metav1.LabelSelectorAsSelector(p.LabelSelector); err != nil {
+			bad = &reason.Reason{Code: reason.Invalid, Field: "spec.subGroupPolicy[" + p.Name + "].labelSelector", Value: err.Error(), Remedy: "correct it"}
+		}
+	}
+	return bad
 }
 
 // topology is the reason of a bound that must hold, nil for one that need not.
@@ -77,20 +123,28 @@ func subGroup(p schedulingv1beta1.SubGroupPolicySpec) model.SubGroup {
 }
 
 // hints keeps those annotations that plugins may read: those of our domain, and
-// the one that users write without any.
-func hints(annotations map[string]string) map[string]string {
-	var kept map[string]string
-	//muster:anyorder a copy from map to map
-	for key, value := range annotations {
+// the one that users write without any. Of what can't be read, whatever plugins
+// there are, it says so, in order.
+func hints(annotations map[string]string) (kept map[string]string, unread []string) {
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		domain, _, _ := strings.Cut(key, "/")
-		if domain == "volcano.sh" || strings.HasSuffix(domain, ".volcano.sh") || key == "sla-waiting-time" {
-			if kept == nil {
-				kept = map[string]string{}
-			}
-			kept[key] = value
+		if domain != "volcano.sh" && !strings.HasSuffix(domain, ".volcano.sh") && key != "sla-waiting-time" {
+			continue
 		}
+		value := annotations[key]
+		if len(value) > longestHint {
+			unread = append(unread, fmt.Sprintf("annotation %s has %d bytes and counts as not given: give at most %d", key, len(value), longestHint))
+			continue
+		}
+		if remedy := model.MisreadHint(key, value); remedy != "" {
+			unread = append(unread, fmt.Sprintf("annotation %s is %q and counts as not given: %s", key, value, remedy))
+		}
+		if kept == nil {
+			kept = map[string]string{}
+		}
+		kept[key] = value
 	}
-	return kept
+	return kept, unread
 }
 
 // unchecked is the reason of what can't be checked.

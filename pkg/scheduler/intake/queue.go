@@ -20,8 +20,8 @@ func Queue(q *schedulingv1beta1.Queue) model.QueueSpec {
 		Strict:      q.Spec.DequeueStrategy == schedulingv1beta1.DequeueStrategyFIFO,
 		Reclaimable: q.Spec.Reclaimable == nil || *q.Spec.Reclaimable,
 		Groups:      nodeGroups(q.Spec.Affinity),
-		Annotations: hints(q.Annotations),
 	}
+	spec.Annotations, spec.Unread = hints(q.Annotations)
 	if spec.Parent == "" && q.Name != schedulingv1beta1.RootQueue {
 		spec.Parent = schedulingv1beta1.RootQueue
 	}
