@@ -17,6 +17,9 @@ import (
 // takes time in proportion to the nodes that changed since the class was last
 // looked at, and to the tasks times the logarithm of the nodes.
 func (e *Engine) place(gr group, more func(placed int) bool) (int, refusal) {
+	if len(gr.tasks) == 0 {
+		return 0, refusal{} // all went where they were nominated: nobody is left to be judged
+	}
 	if gr.kind != "" {
 		return e.placeJudged(gr, more)
 	}
