@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/actions"
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins"
@@ -62,7 +63,7 @@ func (b *bytesOf) event() engine.Event {
 		return engine.GangSet{Gang: model.GangSpec{
 			Key: gang, UID: fmt.Sprint(b.next(2)), Queue: queue, Min: int32(b.amount()), Priority: int32(b.next(3)), MinResources: b.list(),
 			RoleMin: []model.RoleMin{{Role: "a", Min: int32(b.next(4))}}, Created: start.Add(time.Duration(b.next(100)) * time.Second),
-			SubGroups: make([]model.SubGroup, b.next(2)),
+			SubGroups: make([]model.SubGroup, b.next(2)), Annotations: b.hints(),
 		}}
 	case 8:
 		return engine.GangGone{Key: gang, UID: fmt.Sprint(b.next(2))}
@@ -83,6 +84,38 @@ func (b *bytesOf) event() engine.Event {
 	}
 }
 
+// hints makes annotations of a gang, of which some can't be read.
+func (b *bytesOf) hints() map[string]string {
+	return []map[string]string{
+		nil, nil, nil,
+		{"volcano.sh/task-topology-affinity": "a"},
+		{"volcano.sh/task-topology-anti-affinity": "a;a,", "volcano.sh/preemptable": "true"},
+		{"volcano.sh/sla-waiting-time": "10s"},
+		{"scheduling.volcano.sh/slo-deadline": "1970-01-12T13:48:20Z", "scheduling.volcano.sh/slo-running-estimate": "50s"},
+		{"volcano.sh/jdb-min-available": "50%", "volcano.sh/jdb-max-unavailable": "x", "volcano.sh/sla-waiting-time": "x"},
+	}[b.next(8)]
+}
+
+// config is one of those that let gangs take from others, or the default.
+func (b *bytesOf) config(t *testing.T) engine.Config {
+	t.Helper()
+	config := conf.Default()
+	config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: "sla", Args: map[string]any{"sla-waiting-time": "20s"}}})
+	text := []string{"", "proportion", "capacity"}[b.next(3)]
+	if text == "" {
+		return config
+	}
+	config, err := conf.Parse([]byte(`actions: "enqueue, allocate, backfill, preempt, reclaim, shuffle"
+tiers:
+- plugins: [{name: slo}, {name: priority}, {name: gang, arguments: {gang-repair-timeout: 30s}}, {name: sla}]
+- plugins: [{name: drf}, {name: predicates}, {name: `+text+`}, {name: nodeorder}, {name: task-topology}, {name: tdm, arguments: {tdm.revocable-zone.z: "00:00-12:00"}}]
+`), actions.Builtin(), plugins.Builtin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
 // FuzzEngineEvents feeds the engine facts in any order and looks at its books after
 // each run: nothing panics, no gang is placed in part, and nobody is given room that
 // is not there.
@@ -93,13 +126,11 @@ func FuzzEngineEvents(f *testing.F) {
 		if len(data) > 4096 {
 			return
 		}
-		config := conf.Default()
-		config.Tiers = append(config.Tiers, []engine.PluginConfig{{Name: "sla", Args: map[string]any{"sla-waiting-time": "20s"}}})
-		e, err := engine.New(config, plugins.Builtin())
+		b, now := &bytesOf{data}, start
+		e, err := engine.New(b.config(t), plugins.Builtin())
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, now := &bytesOf{data}, start
 		for len(b.left) > 0 {
 			for range 1 + b.next(6) {
 				e.Apply(b.event())
@@ -114,6 +145,9 @@ func FuzzEngineEvents(f *testing.F) {
 func checkRun(t *testing.T, e *engine.Engine, report engine.Report) {
 	t.Helper()
 	for _, d := range report.Decisions {
+		if broke, ok := d.(engine.Fault); ok {
+			t.Fatalf("%s (%s)", broke, broke.Where)
+		}
 		b, ok := d.(engine.Bind)
 		if !ok {
 			continue
