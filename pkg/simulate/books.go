@@ -3,6 +3,8 @@ package simulate
 import (
 	"maps"
 	"slices"
+
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // books hold how much of the counted resource each queue uses and waits for over time.
@@ -24,6 +26,10 @@ type step struct {
 	used, wanted int64
 }
 
+// mostCounted bounds what the cluster has of the counted resource, so that its sum over
+// weeks, in milliseconds, is exact.
+const mostCounted = 1 << 32
+
 // open begins the books of the queues that jobs name.
 func open(t *Trace, counted string) books {
 	b := books{index: map[string]int{}}
@@ -38,7 +44,7 @@ func open(t *Trace, counted string) books {
 	b.used, b.wanted, b.dirty = make([]int64, len(b.queues)), make([]int64, len(b.queues)), make([]bool, len(b.queues))
 	for _, n := range t.Nodes {
 		have, _ := n.Allocatable.Get(counted)
-		b.total += have
+		b.total = min(b.total+min(have, resource.Most), resource.Most)
 	}
 	return b
 }

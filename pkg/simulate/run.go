@@ -63,6 +63,9 @@ func Run(t *Trace, o Options) (*Result, error) {
 		return nil, fmt.Errorf("configuration %s: %w", o.Name, err)
 	}
 	r := &run{options: o, trace: t, engine: e, pods: map[string]pod{}, books: open(t, o.Resource)}
+	if r.books.total > mostCounted {
+		return nil, fmt.Errorf("the cluster has %d of resource %s, and figures are sums over time: give its nodes at most %d in all", r.books.total, o.Resource, int64(mostCounted))
+	}
 	r.notes.said = slices.Clone(o.Config.Idle)
 	for _, n := range t.Nodes {
 		e.Apply(engine.NodeSet{Node: n})

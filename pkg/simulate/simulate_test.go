@@ -288,5 +288,15 @@ func TestAResourceInBytesIsNotCounted(t *testing.T) {
 	}
 }
 
+func TestMoreThanCanBeSummedUpIsNotCounted(t *testing.T) {
+	trace := busy(10, 3, 1)
+	for i := range trace.Nodes {
+		trace.Nodes[i].Allocatable = resource.ListOf(map[string]int64{simulate.GPU: math.MaxInt64, resource.Pods: 110})
+	}
+	if r, err := simulate.Run(trace, options(t, "borrow.conf")); err == nil || !strings.Contains(err.Error(), "give its nodes at most") {
+		t.Errorf("got %v, %+v", err, r)
+	}
+}
+
 // milli is seconds in milliseconds, which are exact.
 func milli(seconds float64) int64 { return int64(math.Round(seconds * 1000)) }
