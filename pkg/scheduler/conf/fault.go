@@ -15,12 +15,22 @@ type Fault struct {
 }
 
 func (f Fault) Error() string {
-	text := f.Err.Error()
+	text := inShort(f.Err.Error())
 	if f.Line > 0 {
 		text = fmt.Sprintf("line %d: %s", f.Line, text)
 	}
 	if f.Key != "" {
 		text = f.Key + ": " + text
+	}
+	return text
+}
+
+// inShort leaves out the middle of what is too long to be read, mostly a name or value of
+// the text: what is wrong stands before that, and what would be right behind it.
+func inShort(text string) string {
+	const half = 400 // letters
+	if letters := []rune(text); len(letters) > 2*half {
+		return string(letters[:half]) + " … " + string(letters[len(letters)-half:])
 	}
 	return text
 }

@@ -149,3 +149,24 @@ func TestFaultsCanBeAskedForTheirKind(t *testing.T) {
 
 // names lists the plugins that parse knows.
 func names() []string { return slices.Sorted(maps.Keys(registry())) }
+
+func TestFaultsOfLongTextsStayShort(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	tests := map[string]struct{ text, remedy string }{
+		"a key":               {long[:1000] + ": 1\n", "percentageOfNodesToScore"},
+		"an action":           {"actions: " + long + "\n", "shuffle"},
+		"a plugin":            {tier("  - name: " + long + "\n"), "usage"},
+		"a value":             {tier("  - name: sla\n", "    arguments: {sla-waiting-time: "+long+"}\n"), "such as 90s or 1h30m"},
+		"an argument":         {tier("  - name: sla\n", "    arguments: {"+long[:1000]+": 1}\n"), "there are sla-waiting-time"},
+		"a switch":            {tier("  - name: gang\n", "    enableJobOrder: "+long+"\n"), "give true or false"},
+		"more than it may be": {"# " + long + long + "\nactions: allocate\n", "give at most 131072"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse(tt.text)
+			if err == nil || len(err.Error()) > 1000 || !strings.HasSuffix(err.Error(), tt.remedy) {
+				t.Errorf("%v; want it short, and to end in %q", err, tt.remedy)
+			}
+		})
+	}
+}

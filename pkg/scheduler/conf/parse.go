@@ -24,12 +24,19 @@ const (
 	keyPercentage     = "percentageOfNodesToScore"
 )
 
+// longest is how many bytes a text may have: to find keys that come twice, the library
+// compares each with each, and a mebibyte of them takes a minute.
+const longest = 128 << 10
+
 // Parse reads volcano-scheduler.conf, or a KubeSchedulerConfiguration, for the
 // actions and plugins there are. What the text does not say is as in [Default].
 // The error is [Faults]: everything that is wrong, each with its line.
 func Parse(text []byte, actions map[string]func() engine.Action, registry framework.Registry) (engine.Config, error) {
 	var table resource.Table
 	p := &parser{actions: actions, registry: registry, env: framework.Env{Dim: table.Dim}, config: Default(), seen: map[string]seen{}, told: map[string]engine.Action{}}
+	if len(text) > longest {
+		return engine.Config{}, Faults{{Err: fmt.Errorf("the text has %d bytes: give at most %d", len(text), longest)}}
+	}
 	root, faults := document(text)
 	switch {
 	case faults != nil:

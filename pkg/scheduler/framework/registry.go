@@ -61,6 +61,9 @@ func (e *UnknownError) Error() string {
 func Nearest(name string, candidates []string) string {
 	best, least := "", len(name)/3+1
 	for _, c := range candidates {
+		if apart := len(name) - len(c); apart > least || -apart > least {
+			continue
+		}
 		if d := distance(plain(name), plain(c)); d < least || (d == least && best == "") {
 			best, least = c, d
 		}
