@@ -90,7 +90,7 @@ func note(m map[string]resource.Vector, key string, takes resource.Vector, gone 
 
 // SetStock notes how much there is of all devices together.
 func (w *World) SetStock(l resource.List) {
-	stock := w.Resources.Vector(l)
+	stock := w.Resources.Stock(l)
 	if equal(stock, w.stock) {
 		return
 	}

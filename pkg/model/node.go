@@ -34,7 +34,7 @@ type Node struct {
 // SetNode adds or changes a node. It reports whether that changed which classes may run on it.
 func (w *World) SetNode(s NodeSpec) (node *Node, traits bool) {
 	n := w.node(s.Name)
-	allocatable := w.Resources.Vector(s.Allocatable)
+	allocatable := w.Resources.Stock(s.Allocatable)
 	traits = !n.Known || n.Unschedulable != s.Unschedulable || !maps.Equal(n.Labels, s.Labels) ||
 		!slices.EqualFunc(n.Taints, s.Taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value }) ||
 		!slices.EqualFunc(images(n.Object), images(s.Object), func(a, b corev1.ContainerImage) bool {
@@ -105,7 +105,7 @@ func (w *World) size(n *Node, allocatable resource.Vector) {
 // SetProvision notes what stands behind resources on a node, or on each, in place of
 // what was told before. It counts as the node's own where that has none of a resource.
 func (w *World) SetProvision(p Provision) {
-	if w.provided[p.Node] = w.Resources.Vector(p.Has); len(p.Has) == 0 {
+	if w.provided[p.Node] = w.Resources.Stock(p.Has); len(p.Has) == 0 {
 		delete(w.provided, p.Node)
 	}
 	if p.Node != "" {

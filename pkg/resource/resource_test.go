@@ -1,6 +1,7 @@
 package resource_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -86,4 +87,23 @@ func TestAddThenTakeAwayRestores(t *testing.T) {
 			t.Fatalf("not restored:\n%s", diff)
 		}
 	})
+}
+
+// TestNamesThatNobodyHasStayFew: pods may name any number of resources.
+func TestNamesThatNobodyHasStayFew(t *testing.T) {
+	var table resource.Table
+	amounts := map[string]int64{}
+	for i := range 5 * resource.MostNames {
+		amounts[fmt.Sprintf("a.example/%05d", i)] = 1
+	}
+	asked := table.Vector(resource.ListOf(amounts))
+	if n := table.Len(); n != resource.MostNames+1 || len(asked) != n {
+		t.Errorf("%d numbers for %d names, in a vector of %d", n, len(amounts), len(asked))
+	}
+	for name, fits := range map[string]int64{"a.example/00007": 1, "a.example/04999": 0, "never.seen/before": 0} {
+		one := resource.ListOf(map[string]int64{name: 1})
+		if n := table.Stock(one).Times(table.Vector(one)); n != fits {
+			t.Errorf("a node that has 1 %s holds %d pods that ask for one, want %d", name, n, fits)
+		}
+	}
 }

@@ -4,16 +4,27 @@ import "math"
 
 // Table numbers resource names in the order in which they are first seen, so
 // that vectors can be plain slices. The zero value is ready to use. Numbers
-// are never given back: clusters know few resource names.
+// are never given back: clusters know few resource names. Pods may name any, though, and
+// vectors have room for all: names beyond [MostNames] share a number, and what nodes have
+// of them does not count, so that who asks for one waits.
 type Table struct {
 	names []string
 	index map[string]int
 }
 
+// MostNames is how many names have a number each, and Others what further ones are called.
+const (
+	MostNames = 1000
+	Others    = "further resources, of which no node has any"
+)
+
 // Dim returns the number of name, giving it one when it is new.
 func (t *Table) Dim(name string) int {
 	if d, ok := t.index[name]; ok {
 		return d
+	}
+	if len(t.names) >= MostNames && name != Others {
+		return t.Dim(Others)
 	}
 	if t.index == nil {
 		t.index = map[string]int{}
@@ -41,6 +52,15 @@ func (t *Table) Vector(l List) Vector {
 	var v Vector
 	for _, a := range l {
 		v.Set(t.Dim(a.Name), min(max(a.Value, 0), Most))
+	}
+	return v
+}
+
+// Stock is the vector of what there is of resources, on a node for instance.
+func (t *Table) Stock(l List) Vector {
+	v := t.Vector(l)
+	if d, ok := t.index[Others]; ok && d < len(v) {
+		v[d] = 0
 	}
 	return v
 }
