@@ -121,7 +121,11 @@ func (w *queueWriter) write(ctx context.Context, name string) error {
 		return fmt.Errorf("queue %s: %w", name, err)
 	}
 	err = w.client.Status().Patch(ctx, now, patch)
-	if err != nil && !apierrors.IsNotFound(err) { // if another now has its name, the cache will tell
+	switch {
+	case outdated(err):
+		w.queue.AddAfter(name, conflictPause)
+		return nil
+	case err != nil && !apierrors.IsNotFound(err):
 		return fmt.Errorf("queue %s: %w", name, err)
 	}
 	return nil

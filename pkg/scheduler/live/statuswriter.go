@@ -184,7 +184,7 @@ func (w *statusWriter) writeGang(ctx context.Context, key string, v verdict) err
 	}
 	err = w.client.Patch(ctx, now, patch) // the answer is read into now
 	switch {
-	case apierrors.IsConflict(err): // somebody else wrote, or it is another: the cache will tell
+	case outdated(err):
 		w.queue.AddAfter(key, conflictPause)
 		return nil
 	case apierrors.IsNotFound(err):

@@ -3,7 +3,9 @@ package live
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,6 +55,16 @@ func difference(base, next client.Object) (client.Patch, error) {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	return client.RawPatch(types.MergePatchType, data), nil
+}
+
+// outdated reports whether a patch of [difference] was refused because somebody else wrote
+// to the object meanwhile, or another has its name: the cache will tell.
+func outdated(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsInvalid(err) || status.Status().Details == nil {
+		return apierrors.IsConflict(err)
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
 // newer reports whether version a of an object came after b.

@@ -1,13 +1,17 @@
 package live
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 )
@@ -82,6 +86,29 @@ func TestConditionsOfOthersAreNotWrittenOver(t *testing.T) {
 		v.latest(tt.cached)
 		if got := len(tt.cached.Status.Conditions); got != tt.want {
 			t.Errorf("%s: %d conditions, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// TestAPatchForAnotherObjectIsOutdated: the API server calls it invalid, for objects of a CRD.
+func TestAPatchForAnotherObjectIsOutdated(t *testing.T) {
+	kind := schema.GroupKind{Group: "scheduling.volcano.sh", Kind: "PodGroup"}
+	refused := func(path ...string) error {
+		return apierrors.NewInvalid(kind, "g", field.ErrorList{field.Invalid(field.NewPath("metadata", path...), "u", "field is immutable")})
+	}
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{refused("uid"), true},
+		{fmt.Errorf("patch: %w", refused("uid")), true},
+		{apierrors.NewConflict(schema.GroupResource{}, "g", nil), true},
+		{refused("name"), false},
+		{apierrors.NewNotFound(schema.GroupResource{}, "g"), false},
+		{nil, false},
+	} {
+		if got := outdated(c.err); got != c.want {
+			t.Errorf("%v: %v, want %v", c.err, got, c.want)
 		}
 	}
 }
