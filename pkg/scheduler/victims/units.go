@@ -3,6 +3,7 @@ package victims
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -313,4 +314,7 @@ func forbidden(t *model.Task) bool {
 }
 
 // forbids reports whether annotations or labels say that nothing may be taken.
-func forbids(m map[string]string) bool { return m[preemptable] == "false" }
+func forbids(m map[string]string) bool {
+	may, err := strconv.ParseBool(m[preemptable])
+	return err == nil && !may
+}

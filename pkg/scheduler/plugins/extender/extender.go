@@ -44,6 +44,9 @@ const (
 	mostWait  = 10 * time.Second
 )
 
+// longestTimeout is the most that one question may take.
+const longestTimeout = time.Minute
+
 // slow is how many timeouts a cycle may spend on questions.
 const slow = 5
 
@@ -89,7 +92,7 @@ var (
 
 // New returns a maker of the plugin; when ctx ends, so do its questions.
 // Arguments: extender.urlPrefix, the server's address; extender.httpTimeout (1s),
-// a duration above 0; extender.onSessionOpenVerb, onSessionCloseVerb,
+// a duration above 0, a minute at most; extender.onSessionOpenVerb, onSessionCloseVerb,
 // predicateVerb, prioritizeVerb, queueOverusedVerb, jobEnqueueableVerb,
 // allocateFuncVerb and deallocateFuncVerb, what is put behind the address;
 // extender.ignorable (false); extender.managedResources, a list: only tasks that
@@ -121,8 +124,8 @@ func New(ctx context.Context) framework.New {
 			r.Wrong("extender.urlPrefix", "give the server's address, such as http://127.0.0.1:8713")
 		}
 		timeout := r.Duration("extender.httpTimeout", time.Second)
-		if timeout == 0 {
-			r.Wrong("extender.httpTimeout", "give a duration above 0, such as 100ms")
+		if timeout <= 0 || timeout > longestTimeout {
+			r.Wrong("extender.httpTimeout", fmt.Sprintf("give a duration above 0, such as 100ms, and of at most %s: nothing is placed meanwhile", longestTimeout))
 		}
 		if err := r.Err(); err != nil {
 			return nil, err

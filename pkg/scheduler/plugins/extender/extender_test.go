@@ -287,6 +287,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		"no address":              {framework.Args{}, "extender.urlPrefix"},
 		"an address without host": {framework.Args{"extender.urlPrefix": "localhost:80"}, `argument extender.urlPrefix is "localhost:80": give the server's address, such as http://127.0.0.1:8713`},
 		"another scheme":          {framework.Args{"extender.urlPrefix": "ftp://x"}, "extender.urlPrefix"},
+		"all the time":            {framework.Args{"extender.urlPrefix": address, "extender.httpTimeout": "1h"}, "at most 1m0s"},
 		"no time at all":          {framework.Args{"extender.urlPrefix": address, "extender.httpTimeout": "0s"}, "above 0"},
 		"no duration":             {framework.Args{"extender.urlPrefix": address, "extender.httpTimeout": "soon"}, "extender.httpTimeout"},
 		"no boolean":              {framework.Args{"extender.urlPrefix": address, "extender.ignorable": "perhaps"}, "extender.ignorable"},
