@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "strconv"
+
 // Labels and annotations on the pods of a Job. The role of a pod is scheduling's TaskSpecAnnotation.
 const (
 	TaskIndex        = "volcano.sh/task-index"
@@ -11,3 +13,8 @@ const (
 	PodTemplateKey   = "volcano.sh/template-uid" // <job>-<task>
 	PartitionIDKey   = "volcano.sh/partition-id"
 )
+
+// PodName is the name of the pod of a task with an index, from 0.
+func PodName(job, task string, index int) string {
+	return job + "-" + task + "-" + strconv.Itoa(index)
+}
