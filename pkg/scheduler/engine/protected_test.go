@@ -90,8 +90,14 @@ func TestWhoIsProtectedIsNobodysVictim(t *testing.T) {
 func TestAGangThatLostAMemberGoesFirstUnderEveryOrder(t *testing.T) {
 	soon := start.Add(time.Minute).Format(time.RFC3339)
 	for _, order := range []engine.PluginConfig{
-		{Name: "gang"}, {Name: "priority"}, {Name: "drf"}, {Name: "sla", Args: framework.Args{"sla-waiting-time": "1s"}},
-		{Name: "slo"}, {Name: "tdm"}, {Name: "proportion"}, {Name: "capacity"},
+		{Name: "gang"},
+		{Name: "priority"},
+		{Name: "drf"},
+		{Name: "sla", Args: framework.Args{"sla-waiting-time": "1s"}},
+		{Name: "slo"},
+		{Name: "tdm"},
+		{Name: "proportion"},
+		{Name: "capacity"},
 	} {
 		t.Run(order.Name, func(t *testing.T) {
 			config := conf.Default()
