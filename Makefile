@@ -14,6 +14,7 @@ NAME ?= muster
 NODES ?= 20
 GPUS ?= 8
 OPERATORS ?= training
+CONF ?=
 COUNT ?= 6
 BENCH ?= .
 OLD ?=
@@ -119,8 +120,8 @@ demo: build ## watch a PyTorchJob be scheduled on a real control plane; DEMO_FLA
 	go run ./test/demo --muster bin/muster $(DEMO_FLAGS)
 
 .PHONY: up
-up: build ## bring a cluster with Muster up and leave it: NAME=muster NODES=20 GPUS=8 OPERATORS=training,mpi
-	go run $(CLUSTER) up --name $(NAME) --muster bin/muster --nodes $(NODES) --gpus $(GPUS) --operators $(OPERATORS)
+up: build ## bring a cluster with Muster up and leave it: NAME=muster NODES=20 GPUS=8 OPERATORS=training,mpi CONF=volcano-scheduler.conf
+	go run $(CLUSTER) up --name $(NAME) --muster bin/muster --nodes $(NODES) --gpus $(GPUS) --operators $(OPERATORS) --scheduler-conf '$(CONF)'
 
 .PHONY: down
 down: ## take that cluster down: NAME=muster

@@ -111,10 +111,11 @@ func (s *simulation) run(ctx context.Context, g *guests, out, errs io.Writer) er
 		})
 	}
 	err = group.Wait()
-	meter.end()
 	if err != nil {
+		meter.end("stopped after")
 		return err
 	}
+	meter.end("simulated in")
 	simulate.Print(out, results)
 	if s.out == "" {
 		return nil
@@ -261,12 +262,12 @@ func (m *progressBar) tell(i int, name string, p simulate.Progress) {
 	fmt.Fprintf(m.out, "simulating: %d%%, %d of %d jobs ended, %s is at %v\n", percent, ended, jobs, name, day)
 }
 
-// end takes the bar away, and says how long it took.
-func (m *progressBar) end() {
+// end takes the bar away, and says how long it took until what.
+func (m *progressBar) end(what string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.terminal {
 		fmt.Fprint(m.out, "\r\x1b[K")
 	}
-	fmt.Fprintf(m.out, "simulated in %v\n", time.Since(m.began).Round(time.Millisecond))
+	fmt.Fprintf(m.out, "%s %v\n", what, time.Since(m.began).Round(time.Millisecond))
 }

@@ -1,6 +1,7 @@
 package muster
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,12 +17,17 @@ const simulated = "../../examples/simulate/"
 // simulateWith runs the command, and returns what it printed and told besides.
 func simulateWith(t *testing.T, g *guests, args ...string) (out, errs string, err error) {
 	t.Helper()
+	return simulateUntil(t.Context(), g, args...)
+}
+
+// simulateUntil is the same, until the context ends.
+func simulateUntil(ctx context.Context, g *guests, args ...string) (out, errs string, err error) {
 	cmd := root(g)
 	var stdout, stderr strings.Builder
 	cmd.SetArgs(append([]string{"simulate"}, args...))
 	cmd.SetOut(&stdout)
 	cmd.SetErr(&stderr)
-	err = cmd.ExecuteContext(t.Context())
+	err = cmd.ExecuteContext(ctx)
 	return stdout.String(), stderr.String(), err
 }
 
@@ -104,6 +110,15 @@ func TestNothingIsWrittenOfWhatIsWrong(t *testing.T) {
 	}
 	if _, _, err := simulateWith(t, &guests{}); err == nil || !strings.Contains(err.Error(), "--cluster") || !strings.Contains(err.Error(), "--workload") {
 		t.Errorf("without files: %v", err)
+	}
+}
+
+func TestASimulationEndsWithASignal(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	out, errs, err := simulateUntil(ctx, &guests{}, "--cluster", simulated+"cluster.yaml", "--workload", simulated+"workload.csv")
+	if err == nil || out != "" || !strings.HasPrefix(errs, "stopped after ") {
+		t.Errorf("it printed %q and %q, and returned %v", out, errs, err)
 	}
 }
 

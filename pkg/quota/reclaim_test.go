@@ -38,6 +38,7 @@ func TestAQueueReclaimsUpToItsPartOfWhatOthersHaveBeyondTheirs(t *testing.T) {
 		"beyond its own, where that is waived":    {map[quota.ID]amounts{mine: {4}, other: {8}}, take(amounts{4}, amounts{4}), 1, true},
 		"not beyond the one above, even so":       {map[quota.ID]amounts{mine: {4}, twin: {2}, other: {8}}, take(amounts{4}, amounts{4}), 1, false},
 		"not of one that has its part":            {map[quota.ID]amounts{other: {4}}, take(amounts{4}, amounts{4}), 0, false},
+		"not of one that has more of another's":   {map[quota.ID]amounts{other: {4, 9}}, take(amounts{2, 9}, amounts{2, 4}), 0, false},
 		"more at once than was borrowed":          {map[quota.ID]amounts{other: {5}}, take(amounts{3}, amounts{3}), 0, true},
 		"not of what is guaranteed":               {map[quota.ID]amounts{other: {5}}, take(amounts{4}, amounts{4}), 0, false},
 		"not what is in nobody's part":            {map[quota.ID]amounts{other: {0, 8}}, take(amounts{0, 4}, amounts{0, 4}), 0, false},

@@ -136,19 +136,23 @@ func (f *firm) end(name string) {
 func (f *firm) settle() (taken int) {
 	for quiet := 0; quiet < 2; quiet++ {
 		f.do("after 10s") // victims are looked for again after a pause
-		before := f.used()
+		used := f.used()
 		gone := map[string]bool{}
 		for _, line := range f.do("cycle") {
 			what, rest, _ := strings.Cut(line, " ")
 			name, _, _ := strings.Cut(rest, "/")
 			switch what {
 			case "bind":
-				f.crews[name].placed, quiet = true, 0
+				if c := f.crews[name]; !c.placed {
+					c.placed = true
+					used[c.queue] += c.takes() // it may have to go in the same cycle
+				}
+				quiet = 0
 			case "evict":
 				gone[name], quiet = true, 0
 				_, by, _ := strings.Cut(rest, "PodGroup ")
 				by, _, _ = strings.Cut(by, " ")
-				f.mayTake(before, name, by)
+				f.mayTake(used, name, by)
 			}
 		}
 		f.holds()

@@ -37,6 +37,8 @@ type Fault struct {
 func (f Fault) Error() string {
 	text := place{f.File, f.Line}.String() + ": "
 	switch {
+	case f.Field == "" && f.What == "":
+		text += "this is " + strconv.Quote(shorten(f.Value))
 	case f.Field == "":
 		text += f.What
 	case f.What != "":

@@ -139,8 +139,7 @@ func page(results []*Result) string {
 	first := results[0]
 	unit := short(first.Resource)
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>muster simulate</title><style>%s</style></head><body>\n", pageStyle)
-	fmt.Fprintf(&b, "<h1>muster simulate</h1>\n<p>%s jobs on %s nodes with %s %ss, in %d queues.</p>\n",
-		thousands(int64(first.JobsSubmitted)), thousands(int64(first.Nodes)), tidy(first.Total), html.EscapeString(unit), len(first.Queues))
+	fmt.Fprintf(&b, "<h1>muster simulate</h1>\n<p>%s.</p>\n", html.EscapeString(subject(first)))
 	b.WriteString("<table>\n<tr>" + cells("th", append([]string{""}, names(results)...)) + "</tr>\n")
 	for _, s := range figures(results) {
 		fmt.Fprintf(&b, "<tr class=\"head\"><th colspan=\"%d\">%s</th></tr>\n", len(results)+1, html.EscapeString(s.title))
@@ -161,30 +160,14 @@ func page(results []*Result) string {
 	}
 	b.WriteString("</table>\n")
 	b.WriteString(`<p class="small">Queueing time ends when a job first has its minimum. A queue's fair part is what there is, divided down the tree by what queues deserve or else by weight, at least their guarantee, at most their capability and no more than they ask for; fairness is Jain's index of how much of that each queue got while it wanted it. Lost is work that had to be done again.</p>` + "\n")
-	for _, r := range results {
-		b.WriteString(leftOver(r))
+	for _, rest := range leftOver(results) {
+		fmt.Fprintf(&b, "<h2>%s</h2>\n<ul>\n", html.EscapeString(rest.title))
+		for _, line := range rest.lines {
+			fmt.Fprintf(&b, "<li>%s</li>\n", html.EscapeString(line))
+		}
+		b.WriteString("</ul>\n")
 	}
 	b.WriteString("</body></html>\n")
-	return b.String()
-}
-
-// leftOver names the jobs that were never placed, and what was left out.
-func leftOver(r *Result) string {
-	var b strings.Builder
-	if len(r.Never) > 0 {
-		fmt.Fprintf(&b, "<h2>Never placed with %s</h2>\n<ul>\n", html.EscapeString(r.Name))
-		for _, n := range r.Never {
-			fmt.Fprintf(&b, "<li>%s</li>\n", html.EscapeString(fmt.Sprintf("%s (%s), queue %s: %s: %s", n.Job, n.where, n.Queue, n.Code, n.Why)))
-		}
-		b.WriteString("</ul>\n")
-	}
-	if len(r.Notes) > 0 {
-		fmt.Fprintf(&b, "<h2>Left out with %s</h2>\n<ul>\n", html.EscapeString(r.Name))
-		for _, n := range r.Notes {
-			fmt.Fprintf(&b, "<li>%s</li>\n", html.EscapeString(n))
-		}
-		b.WriteString("</ul>\n")
-	}
 	return b.String()
 }
 

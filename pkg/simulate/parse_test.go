@@ -102,6 +102,10 @@ queues:
 			`w.yaml:7: jobs[1].repeat.every is not given: give how often it comes, as in repeat: {count: 10, every: 1h}`,
 		},
 	},
+	"CSV that is not called so": {
+		"nodes: [{name: n, resources: {gpu: 8}}]\n", "w.txt", "submit,gang,gpus,duration\n0,1,1,1\n",
+		[]string{`w.txt:1: this is "submit,gang,gpus,duration 0,1,1,1": write jobs as a list below the key jobs, or as CSV in a file called .csv`},
+	},
 	"no YAML": {
 		"nodes: [\n", "w.yaml", "jobs: {a: 1, a: 2}\n",
 		[]string{

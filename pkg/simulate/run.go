@@ -51,11 +51,14 @@ type pod struct {
 
 // Run simulates a trace that was checked.
 func Run(t *Trace, o Options) (*Result, error) {
-	if o.Resource == "" {
+	if o.Resource = resourceName(o.Resource); o.Resource == "" {
 		o.Resource = GPU
 	}
 	if resource.Bytes(o.Resource) {
 		return nil, fmt.Errorf("resource %s is counted in bytes: count one that comes in pieces, or cpu", o.Resource)
+	}
+	if err := t.counts(o.Resource); err != nil {
+		return nil, err
 	}
 	o.Config.RetellAfter = -1 // nobody reads what is told meanwhile
 	e, err := engine.New(o.Config, o.Registry)

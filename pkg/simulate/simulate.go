@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
@@ -103,6 +105,27 @@ func Read(cluster, workload File) (*Trace, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// counts reports as an error that there is nothing to count of a resource.
+func (t *Trace) counts(name string) error {
+	known := map[string]bool{}
+	know := func(list resource.List) {
+		for _, a := range list {
+			known[a.Name] = known[a.Name] || a.Value > 0 && !resource.Bytes(a.Name)
+		}
+	}
+	for i := range t.Nodes {
+		know(t.Nodes[i].Allocatable)
+	}
+	for i := range t.Jobs {
+		know(t.Jobs[i].Shape.Requests)
+	}
+	if known[name] {
+		return nil
+	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(n string) bool { return !known[n] })
+	return fmt.Errorf("resource %s: no node has it, and no job asks for it: with --resource, name one of %s", name, strings.Join(names, ", "))
 }
 
 // addQueues makes the queues that jobs name.

@@ -280,11 +280,34 @@ func TestASimulationCanBeStoppedAndTellsHowFarItIs(t *testing.T) {
 	}
 }
 
-func TestAResourceInBytesIsNotCounted(t *testing.T) {
+func TestWhatCantBeCountedIsSaid(t *testing.T) {
 	o := options(t, "borrow.conf")
-	o.Resource = resource.Memory
-	if _, err := simulate.Run(busy(10, 2, 1), o); err == nil || !strings.Contains(err.Error(), "counted in bytes") {
-		t.Errorf("got %v", err)
+	for name, want := range map[string]string{
+		resource.Memory: "counted in bytes",
+		"example.com/x": "no node has it, and no job asks for it: with --resource, name one of cpu, nvidia.com/gpu, pods",
+	} {
+		o.Resource = name
+		if _, err := simulate.Run(busy(10, 2, 1), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	o.Resource = "gpu"
+	if res := run(t, busy(10, 2, 1), o); res.Resource != simulate.GPU {
+		t.Errorf("gpu is counted as %s, want %s", res.Resource, simulate.GPU)
+	}
+}
+
+func TestWhatIsTheSameForSeveralIsSaidOnce(t *testing.T) {
+	const cluster = "nodes: [{name: n, resources: {gpu: 8}}]\n"
+	trace := read(t, cluster, "jobs: [{name: wide, submit: 0, gang: 1, gpus: 9, duration: 10}]")
+	a, b, c := run(t, trace, options(t, "borrow.conf")), run(t, trace, options(t, "slo.conf")), run(t, trace, options(t, "reclaim.conf"))
+	c.Never[0].Why = "another reason"
+	var out strings.Builder
+	simulate.Print(&out, []*simulate.Result{a, b, c})
+	for want, times := range map[string]int{"1 job on 1 node with 8 GPUs, in 1 queue\n": 1, "\nNever placed with borrow, slo:\n": 1, "\nNever placed with reclaim:\n": 1, "wide (jobs.yaml:1)": 2, " \n": 0} {
+		if n := strings.Count(out.String(), want); n != times {
+			t.Errorf("%q is said %d times, want %d:\n%s", want, n, times, &out)
+		}
 	}
 }
 

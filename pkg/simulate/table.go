@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -137,12 +138,25 @@ func queueCells(q QueueResult) []string {
 	}
 }
 
+// subject says what was simulated.
+func subject(r *Result) string {
+	many := func(n float64, what string) string {
+		if n != 1 {
+			what += "s"
+		}
+		return tidy(n) + " " + what
+	}
+	return fmt.Sprintf("%s on %s with %s, in %s", many(float64(r.JobsSubmitted), "job"), many(float64(r.Nodes), "node"),
+		many(r.Total, short(r.Resource)), many(float64(len(r.Queues)), "queue"))
+}
+
 // Print writes what came of simulations, side by side.
 func Print(out io.Writer, results []*Result) {
 	first := results[0]
 	unit := short(first.Resource)
-	fmt.Fprintf(out, "%s jobs on %s nodes with %s %ss, in %d queues\n\n", thousands(int64(first.JobsSubmitted)), thousands(int64(first.Nodes)), tidy(first.Total), unit, len(first.Queues))
-	w := tabwriter.NewWriter(out, 0, 4, 3, ' ', 0)
+	fmt.Fprint(out, subject(first), "\n\n")
+	var tables strings.Builder
+	w := tabwriter.NewWriter(&tables, 0, 4, 3, ' ', 0)
 	if len(results) > 1 {
 		fmt.Fprint(w, "\t")
 		for _, r := range results {
@@ -156,8 +170,7 @@ func Print(out io.Writer, results []*Result) {
 			fmt.Fprintln(w, "  "+r.label+"\t"+strings.Join(r.cells(), "\t"))
 		}
 	}
-	_ = w.Flush()
-	fmt.Fprintln(out)
+	fmt.Fprintln(w)
 	fmt.Fprintln(w, "Queue\t"+strings.Join(queueHeads(unit), "\t"))
 	for i := range first.Queues {
 		for _, r := range results {
@@ -169,34 +182,61 @@ func Print(out io.Writer, results []*Result) {
 		}
 	}
 	_ = w.Flush()
-	for _, r := range results {
-		printNever(out, r, len(results) > 1)
+	for line := range strings.Lines(tables.String()) {
+		fmt.Fprintln(out, strings.TrimRight(line, " \n"))
+	}
+	for _, rest := range leftOver(results) {
+		fmt.Fprintf(out, "\n%s:\n", rest.title)
+		const most = 20
+		for i, line := range rest.lines {
+			if i == most {
+				fmt.Fprintf(out, "  and %d more; --out writes all of them\n", len(rest.lines)-most)
+				break
+			}
+			fmt.Fprintln(out, "  "+line)
+		}
 	}
 }
 
-// printNever names the jobs that were never placed, and says what the engine left out.
-func printNever(out io.Writer, r *Result, many bool) {
-	with := ""
-	if many {
-		with = " with " + r.Name
-	}
-	if len(r.Never) > 0 {
-		fmt.Fprintf(out, "\nNever placed%s:\n", with)
-	}
-	const most = 20
-	for i, n := range r.Never {
-		if i == most {
-			fmt.Fprintf(out, "  and %d more; --out writes all of them\n", len(r.Never)-most)
-			break
+// remark is something that is said of results besides their figures.
+type remark struct {
+	title string
+	lines []string
+}
+
+// leftOver names the jobs that were never placed, and says what the engine left out. What
+// is the same for several results is said once.
+func leftOver(results []*Result) []remark {
+	never := alike(results, "Never placed", func(r *Result) (lines []string) {
+		for _, n := range r.Never {
+			lines = append(lines, fmt.Sprintf("%s (%s), queue %s: %s: %s", n.Job, n.where, n.Queue, n.Code, n.Why))
 		}
-		fmt.Fprintf(out, "  %s (%s), queue %s: %s: %s\n", n.Job, n.where, n.Queue, n.Code, n.Why)
+		return lines
+	})
+	return append(never, alike(results, "Left out", func(r *Result) []string { return r.Notes })...)
+}
+
+// alike are the texts of results, each with the names of those that have it.
+func alike(results []*Result, what string, of func(*Result) []string) (remarks []remark) {
+	var owners [][]string
+	for _, r := range results {
+		lines := of(r)
+		if len(lines) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(remarks, func(m remark) bool { return slices.Equal(m.lines, lines) })
+		if i < 0 {
+			i = len(remarks)
+			remarks, owners = append(remarks, remark{what, lines}), append(owners, nil)
+		}
+		owners[i] = append(owners[i], r.Name)
 	}
-	if len(r.Notes) > 0 {
-		fmt.Fprintf(out, "\nLeft out%s:\n", with)
+	for i := range remarks {
+		if len(owners[i]) < len(results) {
+			remarks[i].title += " with " + strings.Join(owners[i], ", ")
+		}
 	}
-	for _, note := range r.Notes {
-		fmt.Fprintln(out, "  "+note)
-	}
+	return remarks
 }
 
 func tidy(n float64) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
@@ -152,6 +153,10 @@ func readYAML(file string, text []byte) ([]*draft, Faults) {
 	r := reader{file: file}
 	var drafts []*draft
 	for _, doc := range r.documents(text) {
+		if doc.Kind == yaml.ScalarNode {
+			r.wrong(field{node: doc, line: doc.Line}, "write jobs as a list below the key jobs, or as CSV in a file called .csv")
+			continue
+		}
 		jobs, ok := r.fields(field{node: doc, line: doc.Line}, "jobs")["jobs"]
 		if !ok {
 			continue

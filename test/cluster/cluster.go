@@ -32,6 +32,7 @@ type Config struct {
 	Operators []Operator  // real operators to start
 	CRDs      []string    // files or folders with CRDs, applied before operators start
 	Muster    string      // muster's binary, started last as by [Cluster.StartMuster]; empty: none
+	Conf      string      // whole path of a volcano-scheduler.conf for it; empty: the default
 	Progress  io.Writer   `json:"-"` // told what goes on; nil: nobody
 }
 
@@ -145,7 +146,11 @@ func (c *Cluster) up(ctx context.Context) error {
 		}
 	}
 	if c.config.Muster != "" {
-		return c.StartMuster(ctx, c.config.Muster)
+		var flags []string
+		if c.config.Conf != "" {
+			flags = append(flags, "--scheduler-conf="+c.config.Conf)
+		}
+		return c.StartMuster(ctx, c.config.Muster, flags...)
 	}
 	return nil
 }

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"container/heap"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +20,59 @@ import (
 const (
 	appealBudget  = 1 << 15
 	appealChoices = 64
+	// tiedAsks bounds how often judges are asked where else tasks could be that one of them ties.
+	tiedAsks = 1 << 14
 )
+
+// elsewhere places equal tasks where the first of them does not tie the others to a part of
+// the cluster that is too small for all, such as a zone in which they must be together. It
+// is tried once in each part, the roomiest domain first. On false it leaves no trace.
+func (e *Engine) elsewhere(gr group) bool {
+	mark := e.World.Mark()
+	known := map[string]bool{} // domains in parts that were tried
+	for asks := tiedAsks; asks > 0; e.World.Rollback(mark) {
+		panel, _, _, ok := e.tiers.Judge(gr.tasks[0])
+		if !ok {
+			return false
+		}
+		all := e.domains(gr.class, &panel)
+		fits := func(d *domain) bool {
+			if len(d.heap) == 0 {
+				return false
+			}
+			asks--
+			_, ok := panel.Fits(d.heap[0].node)
+			return ok
+		}
+		var first *domain
+		most := int64(0)
+		for _, d := range all {
+			if room := d.room(gr.class); room > most && !known[d.name] && fits(d) {
+				first, most = d, room
+			}
+		}
+		if first == nil {
+			return false
+		}
+		known[first.name] = true
+		f := &field{ranked: slices.Clone(all)}
+		f.rate(&panel)
+		first.score = math.MaxInt64
+		heap.Init(&f.ranked)
+		placed, _ := e.fill(gr, f, &panel, func(placed int) bool {
+			for _, d := range all {
+				if placed == 1 && !known[d.name] {
+					known[d.name] = fits(d)
+				}
+			}
+			return true
+		})
+		if placed == len(gr.tasks) {
+			return true
+		}
+	}
+	return false
+}
 
 // appeal looks at every arrangement of a gang's tasks, and at every choice of them
 // that makes it whole, after the greedy placement found none. It places the first

@@ -42,6 +42,7 @@ func (e *Engine) place(gr group, more func(placed int) bool) (int, refusal) {
 
 // domain is the nodes that the judges of a group can't tell apart, ranked.
 type domain struct {
+	name  string
 	heap  []candidate
 	score int64 // of the best node, the judges' included
 	order int   // of first mention
@@ -49,6 +50,14 @@ type domain struct {
 
 func (d *domain) before(o *domain) bool {
 	return cmp.Or(cmp.Compare(o.score, d.score), cmp.Compare(d.order, o.order)) < 0
+}
+
+// room is how many tasks of a class its nodes have room for.
+func (d *domain) room(c *model.Class) (sum int64) {
+	for _, at := range d.heap {
+		sum += at.node.Free.Times(c.Req)
+	}
+	return sum
 }
 
 // placeJudged is place for tasks whose nodes plugins judge by what was placed
@@ -61,18 +70,33 @@ func (e *Engine) placeJudged(gr group, more func(placed int) bool) (int, refusal
 	if !ok {
 		return 0, refusal{why: why, wakes: wakes | roomWakes, long: true}
 	}
+	mark := e.World.Mark()
 	f := &field{ranked: e.domains(gr.class, &panel)}
 	f.rate(&panel)
+	placed, no := e.fill(gr, f, &panel, more)
+	if more != nil || placed == 0 || placed == len(gr.tasks) {
+		return placed, no
+	}
+	e.World.Rollback(mark)
+	if e.elsewhere(gr) {
+		return len(gr.tasks), refusal{}
+	}
+	return 0, no
+}
+
+// fill places tasks of a group in the best domains, one after the other, while more, which
+// may be nil, says so before each.
+func (e *Engine) fill(gr group, f *field, panel *framework.Panel, more func(placed int) bool) (int, refusal) {
 	for i, t := range gr.tasks {
 		if more != nil && !more(i) {
 			return i, refusal{}
 		}
 		if panel.Scores() && i > 0 {
-			f.rate(&panel)
+			f.rate(panel)
 		}
-		d := f.best(&panel)
+		d := f.best(panel)
 		if d == nil {
-			return i, e.noDomain(gr, i, f.aside, &panel)
+			return i, e.noDomain(gr, i, f.aside, panel)
 		}
 		n := d.heap[0].node
 		e.World.Place(t, n)
@@ -159,7 +183,7 @@ func (e *Engine) domains(c *model.Class, panel *framework.Panel) []*domain {
 		name := panel.Domain(n)
 		d := index[name]
 		if d == nil {
-			d = &domain{order: len(domains)}
+			d = &domain{name: name, order: len(domains)}
 			index[name] = d
 			domains = append(domains, d)
 		}

@@ -77,9 +77,11 @@ func (v Victim) Why(w *model.World, tiers *framework.Tiers, by *model.Gang) reas
 	}
 	why.Code, why.Role = reason.Reclaimed, v.Gang.Queue.Name
 	used, part := w.Quota.Used(v.Gang.Queue.ID), tiers.Deserved(v.Gang.Queue)
+	to, _ := w.Quota.Siblings(by.Queue.ID, v.Gang.Queue.ID)
+	reclaims := tiers.Deserved(w.Queues()[to])
 	asks := w.Gives(v.Tasks)
 	for _, d := range asks.Dims() {
-		if name := w.Resources.Name(d); used.At(d) > part.At(d) && name != resource.Pods {
+		if name := w.Resources.Name(d); reclaims.At(d) > 0 && used.At(d) > part.At(d) && name != resource.Pods {
 			short := framework.Shortage(name, name, asks.At(d), used.At(d), part.At(d))
 			short.Never = false // it is the owner's part, and no ceiling
 			why.Short = append(why.Short, short)

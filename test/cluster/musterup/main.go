@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -90,6 +91,11 @@ func up(name *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if cfg.Conf != "" {
+				if cfg.Conf, err = filepath.Abs(cfg.Conf); err != nil {
+					return fmt.Errorf("--scheduler-conf: %w", err)
+				}
+			}
 			cfg.Name, cfg.CRDs, cfg.Progress = *name, []string{crds}, cmd.OutOrStdout()
 			for _, o := range plain {
 				if !slices.Contains(gang, o) {
@@ -117,6 +123,7 @@ func up(name *string) *cobra.Command {
 	f.StringSliceVar(&plain, "operators", nil, "real operators to start without their gang flag: training, mpi")
 	f.StringSliceVar(&gang, "gang", nil, "real operators to start with their gang flag: training, mpi")
 	f.StringVar(&cfg.Muster, "muster", "", "path of muster's binary, to be run in the cluster as `muster all`; empty: none")
+	f.StringVar(&cfg.Conf, "scheduler-conf", "", "path of a volcano-scheduler.conf for muster, which reads it again when it changes; empty: the default")
 	return cmd
 }
 
