@@ -121,12 +121,13 @@ func (e *Engine) Run(now time.Time) Report {
 	for _, a := range e.config.Actions {
 		c.act(a)
 	}
+	back := c.takeBack()
 	e.secure("undo what plugins gave in vain", c.undo)
 	e.secure("see which pods have no gang", func() { e.callOutOrphans(c) })
 	c.park()
 	c.tellStatus()
 	e.World.Commit()
-	e.again = slices.ContainsFunc(e.parked, func(en *entry) bool { return en.wakes&e.World.Happened != 0 })
+	e.again = back || slices.ContainsFunc(e.parked, func(en *entry) bool { return en.wakes&e.World.Happened != 0 })
 	c.report.Parked = len(e.parked)
 	c.tellFaults()
 	return c.report

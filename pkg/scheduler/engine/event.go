@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -238,4 +239,44 @@ type Report struct {
 	Idle   map[string]float64
 	Parked int // gangs asleep after the run
 	Faults int // how often something broke since the last run
+}
+
+// takeBack takes back the bindings of those that have to go again in the same run: nobody
+// binds a pod to delete it. They wait again, and their room is for whom it is meant, in a run
+// that should follow at once: it reports whether there are any.
+func (c *Cycle) takeBack() bool {
+	back := map[string]bool{}
+	for _, d := range c.report.Decisions {
+		if d, ok := d.(Evict); ok {
+			back[d.UID] = false
+		}
+	}
+	if len(back) == 0 {
+		return false
+	}
+	for _, d := range c.report.Decisions {
+		if d, ok := d.(Bind); ok {
+			if _, goes := back[d.UID]; goes {
+				back[d.UID] = true
+				c.World.Stay(d.UID)
+				c.World.Unassume(d.UID, d.Node)
+				c.report.Placed--
+			}
+		}
+	}
+	all := len(c.report.Decisions)
+	c.report.Decisions = slices.DeleteFunc(c.report.Decisions, func(d Decision) bool {
+		switch d := d.(type) {
+		case Bind:
+			return back[d.UID]
+		case Evict:
+			if back[d.UID] && d.Why.Code.MakesRoom() {
+				c.report.Victims--
+			}
+			return back[d.UID]
+		default:
+			return false
+		}
+	})
+	return len(c.report.Decisions) < all
 }
