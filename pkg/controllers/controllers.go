@@ -15,9 +15,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/integrations"
+	"github.com/muster-sh/muster/pkg/controllers/job"
 	"github.com/muster-sh/muster/pkg/controllers/podgroup"
 	"github.com/muster-sh/muster/pkg/controllers/queue"
 	"github.com/muster-sh/muster/pkg/workload"
@@ -38,6 +40,7 @@ type Controller struct {
 // All lists the controllers.
 func All() []Controller {
 	return []Controller{
+		{Name: "job", Setup: setupJob, Rules: job.Rules()},
 		{Name: "podgroup", Setup: setupPodGroup, Rules: podGroupRules()},
 		{Name: "queue", Setup: setupQueue, Rules: queue.Rules()},
 	}
@@ -46,10 +49,14 @@ func All() []Controller {
 // Scheme knows every type that controllers read or write.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(s), schedulingv1beta1.AddToScheme(s), busv1alpha1.AddToScheme(s), kubeflowv1.AddToScheme(s)); err != nil {
+	if err := errors.Join(scheme.AddToScheme(s), schedulingv1beta1.AddToScheme(s), batchv1alpha1.AddToScheme(s), busv1alpha1.AddToScheme(s), kubeflowv1.AddToScheme(s)); err != nil {
 		return nil, fmt.Errorf("register types: %w", err)
 	}
 	return s, nil
+}
+
+func setupJob(ctx context.Context, mgr manager.Manager, _ Options) error {
+	return job.Setup(ctx, mgr)
 }
 
 func setupPodGroup(ctx context.Context, mgr manager.Manager, o Options) error {

@@ -25,7 +25,7 @@ import (
 // FieldManager is who we are to server-side apply.
 const FieldManager = "muster"
 
-// writesAtOnce bounds the annotation writes of one outcome that go on together.
+// writesAtOnce bounds the writes of one outcome, of a kind that may be many, that go on together.
 const writesAtOnce = 16
 
 // Outcome is what one step wants done. It is carried out in the order of its fields.
@@ -34,6 +34,7 @@ type Outcome struct {
 	Annotate []Annotation
 	Patch    []Patch
 	Delete   []apis.Object // only the very object: its UID must match
+	Create   []apis.Object // what is there already by that name is left as it is
 	Events   []Event       // told only when all writes went through
 }
 
@@ -87,12 +88,11 @@ func (d Doer) Do(ctx context.Context, o Outcome) error {
 			return err
 		}
 	}
-	for _, obj := range o.Delete {
-		uid := obj.GetUID()
-		err := d.Client.Delete(ctx, obj, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if err != nil && !gone(err) {
-			return fmt.Errorf("delete %s: %w", name(obj), err)
-		}
+	if err := d.delete(ctx, o.Delete); err != nil {
+		return err
+	}
+	if err := d.create(ctx, o.Create); err != nil {
+		return err
 	}
 	for _, e := range o.Events {
 		kind := corev1.EventTypeNormal
@@ -102,6 +102,36 @@ func (d Doer) Do(ctx context.Context, o Outcome) error {
 		d.Recorder.Event(e.On, kind, e.Reason, e.Message)
 	}
 	return nil
+}
+
+func (d Doer) delete(ctx context.Context, objects []apis.Object) error {
+	group, together := errgroup.WithContext(ctx)
+	group.SetLimit(writesAtOnce)
+	for _, obj := range objects {
+		group.Go(func() error {
+			uid := obj.GetUID()
+			err := d.Client.Delete(together, obj, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+			if err != nil && !gone(err) {
+				return fmt.Errorf("delete %s: %w", name(obj), err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func (d Doer) create(ctx context.Context, objects []apis.Object) error {
+	group, together := errgroup.WithContext(ctx)
+	group.SetLimit(writesAtOnce)
+	for _, obj := range objects {
+		group.Go(func() error {
+			if err := d.Client.Create(together, obj, client.FieldOwner(FieldManager)); err != nil && !apierrors.IsAlreadyExists(err) {
+				return fmt.Errorf("create %s: %w", name(obj), err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
 }
 
 func (d Doer) apply(ctx context.Context, obj apis.Object) error {

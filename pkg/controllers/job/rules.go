@@ -1,0 +1,34 @@
+package job
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+
+	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
+	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+)
+
+// Rules is what the controller must be allowed to do, and no more.
+func Rules() []rbacv1.PolicyRule {
+	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+	}
+	return []rbacv1.PolicyRule{
+		rule(batchv1alpha1.GroupName, "jobs", "get", "list", "watch", "delete"),
+		rule(batchv1alpha1.GroupName, "jobs/status", "patch"),
+		rule(batchv1alpha1.GroupName, "jobs/finalizers", "update"),
+		rule(busv1alpha1.GroupName, "commands", "get", "list", "watch", "delete"),
+		rule(schedulingv1beta1.GroupName, "podgroups", "get", "list", "watch", "create", "patch", "delete"),
+		rule(corev1.GroupName, "pods", "get", "list", "watch", "create", "patch", "delete"),
+		rule(corev1.GroupName, "persistentvolumeclaims", "get", "list", "watch", "create", "patch"),
+		rule(corev1.GroupName, "services", "create", "patch"),
+		rule(corev1.GroupName, "configmaps", "create", "patch"),
+		rule(corev1.GroupName, "secrets", "create"),
+		rule(networkingv1.GroupName, "networkpolicies", "create", "patch"),
+		rule(schedulingv1.GroupName, "priorityclasses", "get", "list", "watch"),
+		rule(corev1.GroupName, "events", "create", "patch"),
+	}
+}

@@ -1,0 +1,121 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
+)
+
+// mostConditions is how many changes of phase a job remembers, the last ones.
+const mostConditions = 32
+
+// status is what is to be known of a job after a verdict.
+func (s *sight) status(v verdict) batchv1alpha1.JobStatus {
+	was := &s.Job.Status
+	now := *was.DeepCopy()
+	c := s.count
+	now.Pending, now.Running, now.Succeeded, now.Failed, now.Unknown, now.Terminating = c.pending, c.running, c.succeeded, c.failed, c.unknown, c.terminating
+	now.MinAvailable = s.job.Spec.MinAvailable
+	now.TaskStatusCount = map[string]batchv1alpha1.TaskState{}
+	for _, t := range s.tasks {
+		if len(t.phases) > 0 {
+			now.TaskStatusCount[t.Name] = batchv1alpha1.TaskState{Phase: t.phases}
+		}
+	}
+	now.ControlledResources = s.controlled()
+	if v.again {
+		now.RetryCount++
+	}
+	if v.phase == was.State.Phase {
+		return now
+	}
+	if v.kill == everything || v.kill == unfinished {
+		now.Version++
+	}
+	at := metav1.NewTime(s.Now)
+	now.State = batchv1alpha1.JobState{Phase: v.phase, Reason: v.reason, Message: v.why, LastTransitionTime: at}
+	now.Conditions = append(now.Conditions, batchv1alpha1.JobCondition{Status: v.phase, LastTransitionTime: &at})
+	if more := len(now.Conditions) - mostConditions; more > 0 {
+		now.Conditions = now.Conditions[more:]
+	}
+	if v.phase.Final() {
+		now.RunningDuration = &metav1.Duration{Duration: s.Now.Sub(s.Job.CreationTimestamp.Time).Truncate(time.Second)}
+	}
+	return now
+}
+
+// controlled names what was made for a job, by what it is.
+func (s *sight) controlled() map[string]string {
+	made := map[string]string{}
+	//muster:anyorder a copy from map to map
+	for name := range s.job.Spec.Plugins {
+		made["plugin-"+name] = name
+	}
+	for i := range s.job.Spec.Volumes {
+		name := claimName(s.job, i)
+		made["volume-pvc-"+name] = name
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	return made
+}
+
+// difference is the merge patch from one status to another; nil when they are equal.
+func difference(was, now batchv1alpha1.JobStatus) (map[string]any, error) {
+	if equality.Semantic.DeepEqual(was, now) {
+		return nil, nil
+	}
+	from, err := fields(was)
+	if err != nil {
+		return nil, err
+	}
+	to, err := fields(now)
+	if err != nil {
+		return nil, err
+	}
+	return between(from, to), nil
+}
+
+func fields(s batchv1alpha1.JobStatus) (map[string]any, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("write a status: %w", err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("read a status: %w", err)
+	}
+	return m, nil
+}
+
+// between is what has to be set, and taken away, to come from one object to another.
+func between(from, to map[string]any) map[string]any {
+	diff := map[string]any{}
+	//muster:anyorder from map to map
+	for key := range from {
+		if _, stays := to[key]; !stays {
+			diff[key] = nil
+		}
+	}
+	//muster:anyorder from map to map
+	for key, value := range to {
+		old, was := from[key]
+		below, deep := value.(map[string]any)
+		oldBelow, oldDeep := old.(map[string]any)
+		switch {
+		case was && reflect.DeepEqual(old, value):
+		case deep && oldDeep:
+			diff[key] = between(oldBelow, below)
+		default:
+			diff[key] = value
+		}
+	}
+	return diff
+}

@@ -1,0 +1,142 @@
+package job
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/muster-sh/muster/apis"
+	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
+	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+)
+
+// Indices of the cache.
+const (
+	byJob  = "job.uid"    // pods and PodGroups by the job that controls them
+	forJob = "job.target" // Commands by the job that they target
+)
+
+type index struct {
+	of    client.Object
+	name  string
+	value client.IndexerFunc
+}
+
+func indices() []index {
+	return []index{
+		{&corev1.Pod{}, byJob, jobUID},
+		{&schedulingv1beta1.PodGroup{}, byJob, jobUID},
+		{&busv1alpha1.Command{}, forJob, func(o client.Object) []string {
+			if name := target(o); name != "" {
+				return []string{name}
+			}
+			return nil
+		}},
+	}
+}
+
+func jobUID(o client.Object) []string {
+	c := metav1.GetControllerOf(o)
+	if c == nil || c.Kind != "Job" || c.APIVersion != batchv1alpha1.GroupVersion().String() {
+		return nil
+	}
+	return []string{string(c.UID)}
+}
+
+// target is the job that a Command names; empty when it names none.
+func target(o client.Object) string {
+	c, ok := o.(*busv1alpha1.Command)
+	if !ok || c.TargetObject == nil || c.TargetObject.Kind != "Job" {
+		return ""
+	}
+	group, _, _ := strings.Cut(c.TargetObject.APIVersion, "/")
+	if group != "" && group != batchv1alpha1.GroupName {
+		return ""
+	}
+	return c.TargetObject.Name
+}
+
+// ofCommand maps a Command to the job it targets.
+func ofCommand(_ context.Context, o client.Object) []reconcile.Request {
+	name := target(o)
+	if name == "" || o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
+}
+
+// ofClaim maps a volume claim to the jobs that speak of it.
+func (r *reconciler) ofClaim(ctx context.Context, o client.Object) []reconcile.Request {
+	var jobs batchv1alpha1.JobList
+	if err := r.client.List(ctx, &jobs, client.InNamespace(o.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "find the jobs of a volume claim", "claim", client.ObjectKeyFromObject(o))
+	}
+	var requests []reconcile.Request
+	for i := range jobs.Items {
+		job := &jobs.Items[i]
+		for v := range job.Spec.Volumes {
+			if claimName(job, v) == o.GetName() {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(job)})
+				break
+			}
+		}
+	}
+	return requests
+}
+
+// madeFor is how long a pod that was made may take to be seen.
+const madeFor = 30 * time.Second
+
+// made remembers which pods were made that the cache may not show yet, so that none is made
+// twice for nothing. Who forgets loses nothing: names are taken only once.
+type made struct {
+	mu   sync.Mutex
+	jobs map[types.UID]map[string]time.Time // names of pods, and until when that counts
+}
+
+func newMade() *made { return &made{jobs: map[types.UID]map[string]time.Time{}} }
+
+func (m *made) note(job types.UID, objects []apis.Object, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, o := range objects {
+		if _, pod := o.(*corev1.Pod); !pod {
+			continue
+		}
+		if m.jobs[job] == nil {
+			m.jobs[job] = map[string]time.Time{}
+		}
+		m.jobs[job][o.GetName()] = now.Add(madeFor)
+	}
+}
+
+// unseen are the names of pods that were made and are not among those that are seen.
+func (m *made) unseen(job types.UID, seen []corev1.Pod, now time.Time) map[string]bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	names := m.jobs[job]
+	for i := range seen {
+		delete(names, seen[i].Name)
+	}
+	left := map[string]bool{}
+	for name, until := range names {
+		if now.After(until) {
+			delete(names, name)
+		} else {
+			left[name] = true
+		}
+	}
+	if len(names) == 0 {
+		delete(m.jobs, job)
+	}
+	return left
+}
