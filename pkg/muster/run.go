@@ -113,11 +113,14 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
-	scheduler, err := live.New(b.rest, live.Options{
+	var scheduler *live.Scheduler
+	collector := metrics.New(func() *live.Snapshot { return scheduler.Last() })
+	scheduler, err = live.New(b.rest, live.Options{
 		SchedulerNames: s.schedulerNames, BindWorkers: s.bindWorkers, DrainTimeout: s.shutdown,
 		Config: conf.Default(), Registry: s.guests.registry(ctx), Actions: actions.Builtin(), Record: recording, Nodes: s.nodes,
 		Meter:  meter.Cluster{Client: client, Address: strings.TrimSuffix(b.rest.Host, "/")}.Run,
 		Source: live.Source{File: s.confFile, ConfigMap: configMap},
+		Took:   collector.Took,
 		Pod:    types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")},
 	})
 	if err != nil {
@@ -130,7 +133,7 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	if err := mgr.Add(scheduler); err != nil {
 		return nil, err
 	}
-	if err := crmetrics.Registry.Register(metrics.New(scheduler.Last)); err != nil {
+	if err := crmetrics.Registry.Register(collector); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return dumps(ctx, s.dumpDir, scheduler.Dump) })); err != nil {
