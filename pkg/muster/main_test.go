@@ -1,9 +1,13 @@
 package muster
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"github.com/muster-sh/muster/pkg/manifests"
 	"github.com/muster-sh/muster/pkg/scheduler/actions"
@@ -38,6 +42,52 @@ func TestWrongFlagsAreAllNamed(t *testing.T) {
 	for _, flag := range []string{"--bind-workers=-1", "--kube-api-qps=NaN", "--shutdown-timeout=0s", "--scheduler-name", "--leader-elect-lease-duration=1s", "--scheduler-conf-configmap=x", "--scheduler-name=a is given twice", "--node-selector=k:v is given twice"} {
 		if !strings.Contains(err.Error(), flag) {
 			t.Errorf("%v does not name %s", err, flag)
+		}
+	}
+}
+
+// TestUpstreamsFlagsStartMuster: its manifests name them; those that count do, those that
+// can't are said, and what must not be ignored is refused.
+func TestUpstreamsFlagsStartMuster(t *testing.T) {
+	read := func(args ...string) *settings {
+		s := &settings{}
+		f := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
+		s.register(f, parts{scheduler: true})
+		if err := f.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		s.upstream.apply(s, f)
+		return s
+	}
+	none := func(string) string { return "" }
+	s := read("--logtostderr", "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf", "--enable-healthz=true", "--enable-metrics=true",
+		"--leader-elect=false", "--kube-api-qps=2000", "--kube-api-burst=2000", "--schedule-period=1s", "--node-worker-threads", "20", "-v=3",
+		"--listen-address=:9090", "--healthz-address=:9091", "--enable-pprof", "--leader-elect-resource-namespace=ns", "--master=https://api:6443", "--csi-storage", "--feature-gates=A=true,B=false")
+	if err := errors.Join(s.validate(), s.upstream.validate(s, none)); err != nil {
+		t.Error(err)
+	}
+	got := []any{s.metrics, s.health, s.profile, s.leaseNamespace, s.upstream.master, s.logs.level, s.elect, s.upstream.dumper}
+	if diff := cmp.Diff([]any{":9090", ":9091", true, "ns", "https://api:6443", "debug", false, true}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	var said []string
+	for _, text := range s.upstream.idle {
+		flag, _, _ := strings.Cut(text, " has no effect here: ")
+		said = append(said, flag)
+	}
+	if diff := cmp.Diff([]string{"--logtostderr", "--schedule-period", "--node-worker-threads", "--csi-storage", "--feature-gates"}, said); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	s = read("--enable-healthz=false", "--enable-metrics=false", "-v=4", "--log-level=warn", "--cache-dumper=false")
+	if s.metrics+s.health != "" || s.logs.level != "warn" || s.upstream.dumper {
+		t.Errorf("%+v", s)
+	}
+	s = read("--disable-default-scheduler-config", "--scheduler-sharding-mode=hard")
+	err := s.upstream.validate(s, func(key string) string { return map[string]string{"MULTI_SCHEDULER_ENABLE": "true"}[key] })
+	for _, want := range []string{"--disable-default-scheduler-config: give", "--scheduler-sharding-mode=hard", "MULTI_SCHEDULER_ENABLE=true"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
 		}
 	}
 }

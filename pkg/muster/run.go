@@ -2,6 +2,7 @@ package muster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -39,14 +40,16 @@ type parts struct{ scheduler, controllers bool }
 func run(g *guests, name, short string, p parts) *cobra.Command {
 	s := &settings{guests: g}
 	cmd := &cobra.Command{
+		Version: version(),
 		Use:     name,
 		Short:   short,
 		Args:    cobra.NoArgs,
 		Example: "  muster " + name + " --kubeconfig ~/.kube/config --leader-elect=false",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := s.validate(); err != nil {
+			if err := errors.Join(s.validate(), s.upstream.validate(s, os.Getenv)); err != nil {
 				return err
 			}
+			s.upstream.apply(s, cmd.Flags())
 			if s.printConf {
 				fmt.Fprint(cmd.OutOrStdout(), conf.DefaultText())
 				return nil
@@ -57,6 +60,7 @@ func run(g *guests, name, short string, p parts) *cobra.Command {
 			}
 			ctx := logr.NewContext(cmd.Context(), install(h))
 			logr.FromContextOrDiscard(ctx).Info("starting", "command", name, "version", version())
+			s.upstream.sayIdle(logr.FromContextOrDiscard(ctx))
 			return serve(ctx, s, p)
 		},
 	}
@@ -136,7 +140,7 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	if err := crmetrics.Registry.Register(collector); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return dumps(ctx, s.dumpDir, scheduler.Dump) })); err != nil {
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return dumps(ctx, s.dumpDir, s.upstream.dumper, scheduler.Dump) })); err != nil {
 		return nil, fmt.Errorf("watch signals: %w", err)
 	}
 	ready := healthz.Checker(scheduler.Ready)
