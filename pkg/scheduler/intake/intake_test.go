@@ -112,6 +112,19 @@ func TestAPodIsReadAsATask(t *testing.T) {
 	}
 }
 
+// TestAPodsOwnWordIsItsPriority among the tasks of its gang, but not one of the cluster's own.
+func TestAPodsOwnWordIsItsPriority(t *testing.T) {
+	for said, want := range map[string]int32{"9": 9, "-1": -1, "2000001000": 1_000_000_000, "high": 7, "": 7} {
+		p := pod(func(p *corev1.Pod) {
+			p.Spec.Priority = new(int32(7))
+			p.Annotations = map[string]string{"volcano.sh/task-priority": said}
+		})
+		if got, _ := intake.Pod(p, ours); got.Priority != want {
+			t.Errorf("%q: %d, want %d", said, got.Priority, want)
+		}
+	}
+}
+
 func TestAWaitingPodOfAnotherSchedulerConcernsNobody(t *testing.T) {
 	if _, ok := intake.Pod(pod(func(p *corev1.Pod) { p.Spec.SchedulerName = "default-scheduler" }), ours); ok {
 		t.Error("it was taken in")
