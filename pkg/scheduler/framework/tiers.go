@@ -86,7 +86,7 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.givers = add(t.givers, p, 0)
 			t.lasting = add(t.lasting, p, 0)
 			t.turning = add(t.turning, p, 0)
-			t.dismissals = add(t.dismissals, p, 0)
+			t.dismissals = add(t.dismissals, p, Dismiss)
 		}
 		if votes != nil {
 			t.votes = append(t.votes, votes)
