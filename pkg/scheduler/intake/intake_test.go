@@ -160,6 +160,36 @@ func TestRequestsCountThePodItself(t *testing.T) {
 	}
 }
 
+// TestRequestsAreWhatKubeletCounts: what a pod asks for beside its containers, and what they
+// have until they have become smaller in place.
+func TestRequestsAreWhatKubeletCounts(t *testing.T) {
+	cpu := func(amount string) corev1.ResourceList {
+		return corev1.ResourceList{"cpu": apiresource.MustParse(amount), "memory": apiresource.MustParse("1Gi")}
+	}
+	for name, tt := range map[string]struct {
+		edit func(*corev1.Pod)
+		want int64 // thousandths of a core
+	}{
+		"an init container that asks for more": {func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: cpu("4")}}}
+		}, 4000},
+		"a sidecar runs beside": {func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{RestartPolicy: new(corev1.ContainerRestartPolicyAlways), Resources: corev1.ResourceRequirements{Requests: cpu("500m")}}}
+		}, 2000},
+		"overhead":               {func(p *corev1.Pod) { p.Spec.Overhead = cpu("250m") }, 1750},
+		"the pod says it itself": {func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Requests: cpu("3")} }, 3000},
+		"not yet smaller": {func(p *corev1.Pod) {
+			p.Spec.Containers[0].Name = "c"
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", AllocatedResources: cpu("2"), Resources: &corev1.ResourceRequirements{Requests: cpu("2")}}}
+		}, 2000},
+	} {
+		task, _ := intake.Pod(pod(tt.edit), ours)
+		if got, _ := task.Shape.Requests.Get("cpu"); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
 func TestWhatDependsOnMoreThanTheNodeIsSaid(t *testing.T) {
 	terms := []corev1.PodAffinityTerm{{TopologyKey: "zone"}}
 	for what, edit := range map[string]func(*corev1.Pod){
@@ -264,6 +294,23 @@ func TestAQueueIsReadWithItsPlaceInTheTree(t *testing.T) {
 		"root above all": {
 			schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "root"}},
 			model.QueueSpec{Name: "root", Guarantee: resource.List{}, Deserved: resource.List{}, Capability: resource.List{}, Reclaimable: true},
+		},
+		"with all that it may say": {
+			schedulingv1beta1.Queue{
+				ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{"volcano.sh/hierarchy": "root/a", "other/key": "x"}},
+				Spec: schedulingv1beta1.QueueSpec{
+					Weight: 3, Priority: 5, Parent: "b", DequeueStrategy: schedulingv1beta1.DequeueStrategyFIFO, Reclaimable: new(false),
+					Affinity: &schedulingv1beta1.Affinity{
+						NodeGroupAffinity:     &schedulingv1beta1.NodeGroupAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []string{"g1"}, PreferredDuringSchedulingIgnoredDuringExecution: []string{"g2"}},
+						NodeGroupAntiAffinity: &schedulingv1beta1.NodeGroupAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []string{"g3"}, PreferredDuringSchedulingIgnoredDuringExecution: []string{"g4"}},
+					},
+				},
+			},
+			model.QueueSpec{
+				Name: "a", Parent: "b", Weight: 3, Priority: 5, Strict: true, Guarantee: resource.List{}, Deserved: resource.List{}, Capability: resource.List{},
+				Groups:      model.NodeGroups{Required: []string{"g1"}, Preferred: []string{"g2"}, AntiRequired: []string{"g3"}, AntiPreferred: []string{"g4"}},
+				Annotations: map[string]string{"volcano.sh/hierarchy": "root/a"},
+			},
 		},
 		"closing": {
 			schedulingv1beta1.Queue{

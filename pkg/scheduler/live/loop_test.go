@@ -175,3 +175,27 @@ func TestTransactionsAreCountedOnceForEachGang(t *testing.T) {
 		t.Errorf("a snapshot that was handed out has changed: %v", before.Transactions)
 	}
 }
+
+// TestNodesAndPodsAreChosen by the labels and the names of schedulers that were given.
+func TestNodesAndPodsAreChosen(t *testing.T) {
+	labels := map[string]string{"pool": "ai", "zone": "a"}
+	for _, tt := range []struct {
+		selectors []string
+		uses      bool
+	}{
+		{nil, true},
+		{[]string{"pool:ai"}, true},
+		{[]string{"pool:web", "zone:a"}, true}, // any will do
+		{[]string{"pool:web"}, false},
+		{[]string{"gpu:"}, false}, // it has no such label
+	} {
+		s := &Scheduler{options: Options{Nodes: tt.selectors}}
+		if got := s.uses(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}}); got != tt.uses {
+			t.Errorf("%q: used: %v, want %v", tt.selectors, got, tt.uses)
+		}
+	}
+	s := &Scheduler{options: Options{SchedulerNames: []string{"volcano", "muster"}}}
+	if !s.answersTo("volcano") || !s.answersTo("muster") || s.answersTo("default-scheduler") {
+		t.Error("it answers to others, or not to both of its names")
+	}
+}
