@@ -1,9 +1,13 @@
 package muster
 
 import (
+	"context"
 	"errors"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -126,3 +130,42 @@ func TestAGuestsPluginCanBeConfigured(t *testing.T) {
 type mine struct{}
 
 func (mine) Name() string { return "mine" }
+
+// TestASignalDumpsWhatIsKnown into a new file each time, and nothing where that is not wanted.
+func TestASignalDumpsWhatIsKnown(t *testing.T) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1) // so that one that comes early ends nothing
+	defer signal.Stop(signals)
+	dir := t.TempDir()
+	for _, wanted := range []bool{false, true} {
+		ctx, stop := context.WithCancel(t.Context())
+		asked, done := make(chan struct{}, 1), make(chan error, 1)
+		dump := func(write func([]byte)) {
+			write([]byte("text"))
+			asked <- struct{}{}
+		}
+		go func() { done <- dumps(ctx, dir, wanted, dump) }()
+		for n := 0; len(asked) == 0 && (wanted || n < 20); n++ {
+			if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
+				t.Fatal(err)
+			}
+			<-signals
+		}
+		for len(asked) > 0 {
+			<-asked
+		}
+		stop()
+		go func() { // it may be about to say so again
+			for range asked {
+			}
+		}()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		files, err := os.ReadDir(dir)
+		if got := len(files) > 0; err != nil || got != wanted {
+			t.Errorf("wanted: %v; a file was written: %v, %v", wanted, got, err)
+		}
+		close(asked)
+	}
+}

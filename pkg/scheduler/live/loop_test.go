@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,12 @@ import (
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/actions"
+	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins"
+	"github.com/muster-sh/muster/pkg/scheduler/record"
 )
 
 func TestTimeGoesOnWhateverTheClockSays(t *testing.T) {
@@ -197,5 +203,44 @@ func TestNodesAndPodsAreChosen(t *testing.T) {
 	s := &Scheduler{options: Options{SchedulerNames: []string{"volcano", "muster"}}}
 	if !s.answersTo("volcano") || !s.answersTo("muster") || s.answersTo("default-scheduler") {
 		t.Error("it answers to others, or not to both of its names")
+	}
+}
+
+// TestFiguresAreMadeForWhoLooks, in the next cycle, and not for nobody.
+func TestFiguresAreMadeForWhoLooks(t *testing.T) {
+	s := offline(t)
+	var snapshot Snapshot
+	told := append(pods(3, 1), engine.QueueSet{Queue: model.QueueSpec{Name: "q"}}, fourGPUs(), group(3))
+	s.cycle(t.Context(), told, time.Now())
+	if s.publish(&snapshot); len(snapshot.Figures.Shares) != 0 {
+		t.Errorf("figures for nobody: %+v", snapshot.Figures)
+	}
+	s.Last()
+	if s.publish(&snapshot); len(snapshot.Figures.Shares) != 1 || snapshot.Figures.Shares[0].Share != 0.75 {
+		t.Errorf("%+v", snapshot.Figures)
+	}
+	if got := s.Last(); len(got.Figures.Shares) != 1 {
+		t.Errorf("the last snapshot says %+v", got.Figures)
+	}
+}
+
+func fourGPUs() engine.Event {
+	return engine.NodeSet{Node: model.NodeSpec{Name: "n", Allocatable: resource.ListOf(map[string]int64{"nvidia.com/gpu": 4})}}
+}
+
+// TestWhatIsDumpedIsARecording, which tells another engine all that this one knows.
+func TestWhatIsDumpedIsARecording(t *testing.T) {
+	s := offline(t)
+	told := append(pods(2, 3), engine.QueueSet{Queue: model.QueueSpec{Name: "q"}}, fourGPUs(), group(3))
+	s.cycle(t.Context(), told, time.Now())
+	dumped := make(chan []byte)
+	s.dump(t.Context(), func(text []byte) { dumped <- text })
+	text := <-dumped
+	parse := func(text string) (engine.Config, error) {
+		return conf.Parse([]byte(text), actions.Builtin(), plugins.Builtin())
+	}
+	got, err := record.Replay(bytes.NewReader(text), parse, plugins.Builtin())
+	if err != nil || got.Events != len(told) {
+		t.Errorf("%+v, %v; want %d events, in\n%s", got, err, len(told), text)
 	}
 }
