@@ -1,6 +1,7 @@
 // Package metrics shows what the scheduler did, under Volcano's names, so that
 // its users' dashboards and alerts work. Values are read from the scheduler's
-// last snapshot when somebody scrapes; nothing is counted twice or kept stale.
+// last snapshot when somebody scrapes; nothing is counted twice or kept stale. Only
+// how long things take is counted here, as it is told.
 package metrics
 
 import (
@@ -14,15 +15,20 @@ import (
 )
 
 // New returns a collector over snapshots; last may return nil before the first cycle.
-func New(last func() *live.Snapshot) prometheus.Collector { return collector{last} }
+func New(last func() *live.Snapshot) *Collector { return &Collector{last: last, spans: spans()} }
 
-type collector struct{ last func() *live.Snapshot }
+// Collector collects what a scheduler did.
+type Collector struct {
+	last  func() *live.Snapshot
+	spans map[live.Span]span
+}
 
 // Describe sends nothing: the series depend on the queues there are.
-func (collector) Describe(chan<- *prometheus.Desc) {}
+func (*Collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the last snapshot.
-func (c collector) Collect(out chan<- prometheus.Metric) {
+func (c *Collector) Collect(out chan<- prometheus.Metric) {
+	c.collectSpans(out)
 	s := c.last()
 	if s == nil {
 		return
@@ -45,6 +51,10 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(evictions, prometheus.CounterValue, float64(n), string(code))
 	}
 	send("eviction_errors_total", "Evictions that were given up.", prometheus.CounterValue, float64(s.EvictErrors))
+	transactions := prometheus.NewDesc("volcano_eviction_transactions_total", "How often pods were told to go for one gang, by action.", []string{"action"}, nil)
+	for action, n := range s.Transactions {
+		out <- prometheus.MustNewConstMetric(transactions, prometheus.CounterValue, float64(n), action)
+	}
 	send("unschedule_job_count", "PodGroups that wait for a reason.", prometheus.GaugeValue, float64(s.Waiting))
 	send("faults_total", "How often something broke over one gang, node, object or plugin, which was left out so that the others go on.", prometheus.CounterValue, float64(s.Faults))
 	attempts := prometheus.NewDesc("volcano_schedule_attempts_total", "Gangs looked at (result attempted) and tasks given a node (result placed).", []string{"result"}, nil)
@@ -69,16 +79,24 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(readings, prometheus.CounterValue, float64(s.MetricsReads), "success")
 		out <- prometheus.MustNewConstMetric(readings, prometheus.CounterValue, float64(s.MetricsErrors), "error")
 	}
+	gangs(out, s)
+	queues(out, s)
+}
+
+// queues sends what there is to say of each queue.
+func queues(out chan<- prometheus.Metric, s *live.Snapshot) {
 	for _, q := range s.Queues {
 		if !q.Known {
 			continue
 		}
 		for _, sum := range q.Sums {
 			amount(out, "allocated", q.Name, sum.Resource, sum.Used)
+			plain(out, "allocated", q.Name, sum.Resource, sum.Used)
 			amount(out, "request", q.Name, sum.Resource, sum.Used+sum.Wanted)
 			amount(out, "inqueue", q.Name, sum.Resource, sum.Promised)
 			if sum.Capability >= 0 {
 				amount(out, "capacity", q.Name, sum.Resource, sum.Capability)
+				plain(out, "capability", q.Name, sum.Resource, sum.Capability)
 			}
 			if sum.Deserved >= 0 {
 				amount(out, "deserved", q.Name, sum.Resource, sum.Deserved)
@@ -100,6 +118,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(q.Phases[p]), q.Name)
 		}
 	}
+	for _, r := range s.Figures.Real {
+		amount(out, "real_capacity", r.Queue, r.Resource, r.Amount)
+	}
 }
 
 // amount sends one resource of a queue in the unit that its name says.
@@ -117,4 +138,18 @@ func amount(out chan<- prometheus.Metric, what, queue, name string, value int64)
 	}
 	desc := prometheus.NewDesc("volcano_queue_"+what+"_"+suffix, help, labels, nil)
 	out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), values...)
+}
+
+// plain sends one resource of a queue in the unit that users write it in, cores for CPUs.
+// The label nvidia_com_gpu is set on GPUs alone, so that an alert can choose them.
+func plain(out chan<- prometheus.Metric, what, queue, name string, value int64) {
+	number, gpu := float64(value), ""
+	switch name {
+	case resource.CPU:
+		number /= 1000
+	case "nvidia.com/gpu":
+		gpu = "true"
+	}
+	desc := prometheus.NewDesc("volcano_queue_"+what, "What the queue uses, or may use, of the resource, in cores, bytes or pieces.", []string{"queue_name", "resource", "nvidia_com_gpu"}, nil)
+	out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, number, queue, name, gpu)
 }

@@ -53,12 +53,14 @@ func TestAScrapeShowsTheLastSnapshot(t *testing.T) {
 			&live.Snapshot{
 				Cycles: 7, CycleSeconds: 0.5, Tried: 5, Plans: 3, Victims: 6, Evictions: map[reason.Code]int64{reason.Preempted: 5, reason.Reclaimed: 3, reason.Shuffled: 1}, EvictErrors: 1, Placed: 4, Binds: 3, BindErrors: 1, Waiting: 2, Faults: 6,
 				ConfigReloads: 3, ConfigErrors: 1, ConfigInvalid: true,
-				Missed: 6, Objectives: []engine.Objective{{Gang: "ml/bert", Queue: "ai", Kind: "deadline", Urgency: 0.5}},
+				Transactions: map[string]int64{"preempt": 2, "reclaim": 1},
+				Missed:       6, Objectives: []engine.Objective{{Gang: "ml/bert", Queue: "ai", Kind: "deadline", Urgency: 0.5}},
 			}, "",
 			[]string{
 				"volcano_bind_errors_total{} 1", "volcano_binds_total{} 3",
 				"volcano_config_reload_total{result=error} 1", "volcano_config_reload_total{result=success} 3", "volcano_config_valid{} 0",
-				"volcano_eviction_errors_total{} 1", "volcano_evictions_total{reason=Preempted} 5", "volcano_evictions_total{reason=Reclaimed} 3", "volcano_evictions_total{reason=Shuffled} 1", "volcano_faults_total{} 6", "volcano_pod_preemption_victims{} 6",
+				"volcano_eviction_errors_total{} 1", "volcano_eviction_transactions_total{action=preempt} 2", "volcano_eviction_transactions_total{action=reclaim} 1",
+				"volcano_evictions_total{reason=Preempted} 5", "volcano_evictions_total{reason=Reclaimed} 3", "volcano_evictions_total{reason=Shuffled} 1", "volcano_faults_total{} 6", "volcano_pod_preemption_victims{} 6",
 				"volcano_schedule_attempts_total{result=attempted} 5", "volcano_schedule_attempts_total{result=placed} 4",
 				"volcano_scheduling_cycle_seconds_total{} 0.5", "volcano_scheduling_cycles_total{} 7",
 				"volcano_slo_missed_total{} 6", "volcano_slo_urgency{job_id=bert,job_ns=ml,queue_name=ai,slo=deadline} 0.5",
@@ -76,8 +78,11 @@ func TestAScrapeShowsTheLastSnapshot(t *testing.T) {
 				{Resource: "nvidia.com/gpu", Used: 8, Wanted: 5, Promised: 2, Capability: 32, Deserved: 21},
 			}}}}, "volcano_queue_",
 			[]string{
+				"volcano_queue_allocated{nvidia_com_gpu=,queue_name=q,resource=cpu} 1.5", "volcano_queue_allocated{nvidia_com_gpu=,queue_name=q,resource=memory} 10",
+				"volcano_queue_allocated{nvidia_com_gpu=true,queue_name=q,resource=nvidia.com/gpu} 8",
 				"volcano_queue_allocated_memory_bytes{queue_name=q} 10", "volcano_queue_allocated_milli_cpu{queue_name=q} 1500",
 				"volcano_queue_allocated_scalar_resources{queue_name=q,resource=nvidia.com/gpu} 8",
+				"volcano_queue_capability{nvidia_com_gpu=,queue_name=q,resource=cpu} 4", "volcano_queue_capability{nvidia_com_gpu=true,queue_name=q,resource=nvidia.com/gpu} 32",
 				"volcano_queue_capacity_milli_cpu{queue_name=q} 4000",
 				"volcano_queue_capacity_scalar_resources{queue_name=q,resource=nvidia.com/gpu} 32",
 				"volcano_queue_deserved_scalar_resources{queue_name=q,resource=nvidia.com/gpu} 21",

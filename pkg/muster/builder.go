@@ -83,8 +83,8 @@ func (b *builder) manager(ctx context.Context, part string, handlers map[string]
 func restConfig(s *settings) (*rest.Config, error) {
 	var cfg *rest.Config
 	var err error
-	if s.kubeconfig != "" {
-		cfg, err = clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	if s.kubeconfig+s.upstream.master != "" {
+		cfg, err = clientcmd.BuildConfigFromFlags(s.upstream.master, s.kubeconfig)
 	} else {
 		cfg, err = ctrl.GetConfig()
 	}

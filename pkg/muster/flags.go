@@ -37,6 +37,7 @@ type settings struct {
 	burst          int
 	confFile       string
 	confMap        string // NAMESPACE/NAME
+	upstream       upstream
 }
 
 func (s *settings) register(f *pflag.FlagSet, p parts) {
@@ -61,6 +62,7 @@ func (s *settings) register(f *pflag.FlagSet, p parts) {
 		f.BoolVar(&s.printConf, "print-default-conf", false, "print the volcano-scheduler.conf that holds when none is given, and end")
 		f.StringVar(&s.confFile, "scheduler-conf", "", "path of a volcano-scheduler.conf, read again when it changes; empty: the default")
 		f.StringVar(&s.confMap, "scheduler-conf-configmap", "", "NAMESPACE/NAME of a ConfigMap with a volcano-scheduler.conf, read again when it changes; the default while there is none; names other than "+strings.Join(live.ConfigMaps(), " and ")+" need a role to get, list and watch them")
+		s.upstream.register(f)
 	}
 }
 

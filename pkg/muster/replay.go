@@ -49,8 +49,9 @@ status 1 and is shown with its line in the recording.`,
 	}
 }
 
-// dumps writes what the scheduler knows into a file of dir at each SIGUSR1 or SIGUSR2, until ctx ends.
-func dumps(ctx context.Context, dir string, dump func(func([]byte))) error {
+// dumps writes what the scheduler knows into a file of dir at each SIGUSR1 or SIGUSR2, until ctx ends;
+// when not wanted, signals do nothing.
+func dumps(ctx context.Context, dir string, wanted bool, dump func(func([]byte))) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(signals)
@@ -60,6 +61,9 @@ func dumps(ctx context.Context, dir string, dump func(func([]byte))) error {
 		case <-ctx.Done():
 			return nil
 		case <-signals:
+			if !wanted {
+				continue
+			}
 			path := filepath.Join(dir, fmt.Sprintf("muster-%d.jsonl", time.Now().UnixNano()))
 			dump(func(text []byte) {
 				if err := os.WriteFile(path, text, 0o600); err != nil {

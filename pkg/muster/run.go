@@ -2,6 +2,7 @@ package muster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -39,14 +40,16 @@ type parts struct{ scheduler, controllers bool }
 func run(g *guests, name, short string, p parts) *cobra.Command {
 	s := &settings{guests: g}
 	cmd := &cobra.Command{
+		Version: version(),
 		Use:     name,
 		Short:   short,
 		Args:    cobra.NoArgs,
 		Example: "  muster " + name + " --kubeconfig ~/.kube/config --leader-elect=false",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := s.validate(); err != nil {
+			if err := errors.Join(s.validate(), s.upstream.validate(s, os.Getenv)); err != nil {
 				return err
 			}
+			s.upstream.apply(s, cmd.Flags())
 			if s.printConf {
 				fmt.Fprint(cmd.OutOrStdout(), conf.DefaultText())
 				return nil
@@ -57,6 +60,7 @@ func run(g *guests, name, short string, p parts) *cobra.Command {
 			}
 			ctx := logr.NewContext(cmd.Context(), install(h))
 			logr.FromContextOrDiscard(ctx).Info("starting", "command", name, "version", version())
+			s.upstream.sayIdle(logr.FromContextOrDiscard(ctx))
 			return serve(ctx, s, p)
 		},
 	}
@@ -113,11 +117,14 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
-	scheduler, err := live.New(b.rest, live.Options{
+	var scheduler *live.Scheduler
+	collector := metrics.New(func() *live.Snapshot { return scheduler.Last() })
+	scheduler, err = live.New(b.rest, live.Options{
 		SchedulerNames: s.schedulerNames, BindWorkers: s.bindWorkers, DrainTimeout: s.shutdown,
 		Config: conf.Default(), Registry: s.guests.registry(ctx), Actions: actions.Builtin(), Record: recording, Nodes: s.nodes,
 		Meter:  meter.Cluster{Client: client, Address: strings.TrimSuffix(b.rest.Host, "/")}.Run,
 		Source: live.Source{File: s.confFile, ConfigMap: configMap},
+		Took:   collector.Took,
 		Pod:    types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")},
 	})
 	if err != nil {
@@ -130,10 +137,10 @@ func schedulerManager(ctx context.Context, b *builder) (manager.Manager, error) 
 	if err := mgr.Add(scheduler); err != nil {
 		return nil, err
 	}
-	if err := crmetrics.Registry.Register(metrics.New(scheduler.Last)); err != nil {
+	if err := crmetrics.Registry.Register(collector); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return dumps(ctx, s.dumpDir, scheduler.Dump) })); err != nil {
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return dumps(ctx, s.dumpDir, s.upstream.dumper, scheduler.Dump) })); err != nil {
 		return nil, fmt.Errorf("watch signals: %w", err)
 	}
 	ready := healthz.Checker(scheduler.Ready)

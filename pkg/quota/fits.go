@@ -137,3 +137,27 @@ func (t *Tree) check(q ask, at ID) (Over, bool) {
 		Queue: at, Dim: dim, Need: need, Used: used, Aside: aside, Leaving: a.leaving.At(dim), Kept: kept, Limit: limit,
 	}, true
 }
+
+// Real is the most of a resource that each queue can come to, by ID, in a cluster that has
+// total of it: its ceiling, and what the one above it can come to less what is guaranteed to
+// those beside it.
+func (t *Tree) Real(dim int, total int64) []int64 {
+	reach := make([]int64, len(t.accounts))
+	kept := make([]int64, len(t.accounts)+1) // by parent
+	for i := range t.accounts {
+		up := t.accounts[i].parent + 1
+		kept[up] = resource.Add(kept[up], t.accounts[i].terms.Guarantee.At(dim))
+	}
+	children := t.children()
+	var descend func(of ID, most int64)
+	descend = func(of ID, most int64) {
+		for _, id := range children[of+1] {
+			terms := t.accounts[id].terms
+			others := kept[of+1] - terms.Guarantee.At(dim)
+			reach[id] = min(max(most-others, 0), terms.Capability.At(dim))
+			descend(id, reach[id])
+		}
+	}
+	descend(None, total)
+	return reach
+}

@@ -131,3 +131,19 @@ func TestGuaranteesAreKept(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatAQueueCanComeTo: its ceiling and those above it, less what is guaranteed to
+// those beside it and to those beside queues above it.
+func TestWhatAQueueCanComeTo(t *testing.T) {
+	var tree quota.Tree
+	lone, rich, left, right := tree.Add(), tree.Add(), tree.Add(), tree.Add()
+	tree.Set(lone, quota.None, quota.Terms{Guarantee: resource.Vector{16}})
+	tree.Set(rich, quota.None, quota.Terms{Guarantee: resource.Vector{8}, Capability: capped(40)})
+	tree.Set(left, rich, quota.Terms{Guarantee: resource.Vector{4}})
+	tree.Set(right, rich, quota.Terms{Capability: capped(90)})
+	for total, want := range map[int64][]int64{64: {56, 40, 40, 36}, 32: {24, 16, 16, 12}, 4: {0, 0, 0, 0}} {
+		if diff := cmp.Diff(want, tree.Real(0, total)); diff != "" {
+			t.Errorf("of %d: -want +got:\n%s", total, diff)
+		}
+	}
+}

@@ -31,6 +31,9 @@ const (
 	TaskSpecAnnotation = "volcano.sh/task-spec"
 	// AnnotationPrefix is shared by the annotations that are copied from a workload to its PodGroup.
 	AnnotationPrefix = "volcano.sh/"
+	// TaskPriorityAnnotation on a pod is its priority among the tasks of its gang, in place
+	// of that of its class.
+	TaskPriorityAnnotation = "volcano.sh/task-priority"
 	// PreemptableAnnotation says whether a pod or PodGroup may be a victim.
 	PreemptableAnnotation = "volcano.sh/preemptable"
 	// CooldownTimeAnnotation is how long after its start a pod may not be a victim.

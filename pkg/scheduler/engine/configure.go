@@ -211,7 +211,7 @@ func (e *Engine) Reconfigure(config Config) error {
 	if err != nil {
 		return err
 	}
-	tiers.OnFault = e.pluginBroke
+	tiers.OnFault, tiers.Around = e.pluginBroke, e.beginPlugin
 	e.config, e.tiers = config, tiers
 	e.rules, e.sparing = config.rules()
 	e.faults.whole = nil

@@ -2,10 +2,13 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/conf"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
 )
 
@@ -117,5 +121,86 @@ func TestAPluginThatHoldsWhatWasChosenGoesOn(t *testing.T) {
 	e.Apply(engine.ObjectSet{Object: &corev1.Namespace{}})
 	if first := made[0]; first.args["x"] != 1 || first.learned != 3 || made[1].learned+made[2].learned != 0 {
 		t.Errorf("the first plugin has %+v, the others %+v", first, made[1:])
+	}
+}
+
+// TestOnlyAPartOfTheNodesIsScored: the best nodes are beyond the part that is looked at, and
+// are used last; none is left out.
+func TestOnlyAPartOfTheNodesIsScored(t *testing.T) {
+	const nodes, scored = 300, 100
+	for percent, first := range map[int]string{0: "n100", 10: "n0"} {
+		config := conf.Default()
+		config.NodesToScorePercent = percent
+		e, err := engine.New(config, plugins.Builtin())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "q"}})
+		for i := range nodes {
+			name := fmt.Sprint("n", i)
+			e.Apply(engine.NodeSet{Node: model.NodeSpec{Name: name, Allocatable: gpus(8)}})
+			if i >= scored { // fuller, so better for binpack
+				e.Apply(engine.TaskSet{Task: model.TaskSpec{UID: name, Name: name, Node: name, Shape: model.Shape{Key: "4", Requests: gpus(4)}}})
+			}
+		}
+		submit(e, "one", 1, 1)
+		on := ""
+		for _, d := range e.Run(start).Decisions {
+			if bind, ok := d.(engine.Bind); ok {
+				on = bind.Node
+			}
+		}
+		if on != first {
+			t.Errorf("%d percent: the first task is on %s, want %s", percent, on, first)
+		}
+		rest := scored*8 + (nodes-scored)*4 - 1
+		submit(e, "rest", rest, 1)
+		if placed := e.Run(start).Placed; placed != rest {
+			t.Errorf("%d percent: %d tasks are placed where %d fit", percent, placed, rest)
+		}
+	}
+}
+
+// TestEachPartOfARunIsHandedToWhoHasAClock, plugins' beginnings before actions, after
+// another configuration as before; and is done.
+func TestEachPartOfARunIsHandedToWhoHasAClock(t *testing.T) {
+	e := cluster(t, 1)
+	var parts []string
+	e.Around = func(part engine.Part, name string, do func()) {
+		parts = append(parts, fmt.Sprint(part, " ", name))
+		do()
+	}
+	submit(e, "a", 1, 1)
+	if placed := e.Run(start).Placed; placed != 1 {
+		t.Errorf("%d tasks were placed, want 1", placed)
+	}
+	first := slices.Clone(parts)
+	want := []string{"0 overcommit", "0 drf", "0 proportion", "1 enqueue", "1 allocate", "1 backfill"}
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if err := e.Reconfigure(conf.Default()); err != nil {
+		t.Fatal(err)
+	}
+	parts = nil
+	e.Run(start)
+	if diff := cmp.Diff(first, parts); diff != "" {
+		t.Errorf("after another configuration: -want +got:\n%s", diff)
+	}
+}
+
+// TestFiguresAreOfNow: shares of gangs in what the cluster has, and what queues can come to.
+func TestFiguresAreOfNow(t *testing.T) {
+	e := cluster(t, 2)
+	e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "kept", Guarantee: gpus(4)}})
+	submit(e, "a", 2, 2)
+	submit(e, "waits", 3, 8)
+	e.Run(start)
+	want := engine.Figures{
+		Shares: []engine.GangShare{{Gang: "a", Share: 0.25}},
+		Real:   []engine.RealCapacity{{Queue: "q", Resource: "gpu", Amount: 12}, {Queue: "kept", Resource: "gpu", Amount: 16}},
+	}
+	if diff := cmp.Diff(want, e.Figures()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

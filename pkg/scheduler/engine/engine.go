@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
@@ -25,6 +26,9 @@ import (
 // Engine decides. Only one goroutine may use it.
 type Engine struct {
 	World *model.World
+	// Around, where there is one, is handed each part of a Run, which it must do once: who
+	// has a clock can tell how long it took.
+	Around func(part Part, name string, do func())
 
 	config   Config
 	registry framework.Registry
@@ -59,6 +63,25 @@ type Engine struct {
 	retold    bool // the configuration is another: what was promised may be too
 }
 
+// Part is a part of a Run that has a name.
+type Part uint8
+
+// Parts of a Run.
+const (
+	Beginning Part = iota // a plugin works out what it needs, by the plugin's name
+	Acting                // an action, by its name
+)
+
+func (e *Engine) around(part Part, name string, do func()) {
+	if e.Around == nil {
+		do()
+		return
+	}
+	e.Around(part, name, do)
+}
+
+func (e *Engine) beginPlugin(name string, do func()) { e.around(Beginning, name, do) }
+
 // New makes an Engine. Its error names everything that is wrong with the configuration.
 func New(config Config, registry framework.Registry) (*Engine, error) {
 	world := model.New()
@@ -84,7 +107,7 @@ func New(config Config, registry framework.Registry) (*Engine, error) {
 		faults:   faults{told: map[string]time.Time{}},
 	}
 	e.rules, e.sparing = config.rules()
-	tiers.OnFault = e.pluginBroke
+	tiers.OnFault, tiers.Around = e.pluginBroke, e.beginPlugin
 	return e, nil
 }
 
@@ -205,4 +228,46 @@ func (e *Engine) StatusOf(gang string) (Status, bool) {
 		return Status{}, false
 	}
 	return e.entries[g].last, true
+}
+
+// Figures are what takes a look at every gang and queue, so that it is made when somebody asks.
+type Figures struct {
+	Shares []GangShare
+	Real   []RealCapacity
+}
+
+// GangShare is the greatest share that a gang's tasks take of any resource of the cluster.
+type GangShare struct {
+	Gang  string
+	Share float64
+}
+
+// RealCapacity is how much of a resource a queue can come to at most: its ceiling and those
+// above it, and what the cluster has, less what is guaranteed to others.
+type RealCapacity struct {
+	Queue, Resource string
+	Amount          int64
+}
+
+// Figures looks at every gang and queue as things are after the last Run.
+func (e *Engine) Figures() Figures {
+	var f Figures
+	pods := e.World.Resources.Dim(resource.Pods)
+	for g := range e.World.Gangs() {
+		s := quota.ShareOf(g.Used, e.World.Total, func(dim int) bool { return dim != pods })
+		if g.Known && s.Used > 0 {
+			f.Shares = append(f.Shares, GangShare{g.Key, s.Float()})
+		}
+	}
+	for d := range e.World.Resources.Len() {
+		if e.total.At(d) <= 0 {
+			continue
+		}
+		for id, most := range e.World.Quota.Real(d, e.total.At(d)) {
+			if q := e.World.Queues()[id]; q.Known {
+				f.Real = append(f.Real, RealCapacity{q.Name, e.World.Resources.Name(d), most})
+			}
+		}
+	}
+	return f
 }

@@ -153,7 +153,7 @@ func (c *Cycle) quarantine(en *entry, from start, turn *Turn) {
 // action begins anew; where anything else does, the next action follows.
 func (c *Cycle) act(a Action) {
 	for again := true; again; {
-		broke := fault.Try(func() { a.Run(c) })
+		broke := fault.Try(func() { c.engine.around(Acting, a.Name(), func() { a.Run(c) }) })
 		if broke == nil {
 			return
 		}

@@ -20,6 +20,7 @@ const (
 	Divide
 	Preempt // victims within a queue
 	Reclaim // victims of other queues
+	Dismiss // tasks that go though nobody needs their room
 )
 
 // Switch is a key of volcano-scheduler.conf that switches an ability on or off.
@@ -55,7 +56,7 @@ func Switches() map[string]Switch {
 		"enablePreemptable":        {Ability: Preempt},
 		"enablePreemptive":         {},
 		"enableReclaimable":        {Ability: Reclaim},
-		"enabledVictim":            {},
+		"enabledVictim":            {Ability: Dismiss},
 		"enableTargetJob":          {},
 		"enableReservedNodes":      {},
 		"enableHierarchy":          {Argument: true},

@@ -53,6 +53,6 @@ func (t *Tiers) Without(names ...string) *Tiers {
 		}
 	}
 	out := Compose(tiers)
-	out.OnFault = t.OnFault
+	out.OnFault, out.Around = t.OnFault, t.Around
 	return out
 }

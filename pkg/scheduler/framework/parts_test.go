@@ -2,9 +2,11 @@ package framework_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
@@ -47,5 +49,22 @@ func TestWhatLeavesAndWhatIsHeldForOthersCountOnce(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// wishful wants a task to go, whichever it is.
+type wishful struct{}
+
+func (wishful) Name() string                                    { return "wishful" }
+func (wishful) Wishes(*model.World, time.Time) []framework.Wish { return []framework.Wish{{Why: "so"}} }
+func (wishful) WishesAt() (time.Time, bool)                     { return time.Unix(1, 0), true }
+
+// TestWhoIsNotToDismissIsNotAsked: enabledVictim: false leaves the tasks where they are.
+func TestWhoIsNotToDismissIsNotAsked(t *testing.T) {
+	for off, want := range map[framework.Abilities]int{0: 1, framework.Switches()["enabledVictim"].Ability: 0} {
+		tiers := framework.Compose([][]framework.Enabled{{{Plugin: wishful{}, Off: off}}})
+		if got := tiers.Wishes(nil, time.Time{}); len(got) != want {
+			t.Errorf("off %d: %d wishes, want %d", off, len(got), want)
+		}
 	}
 }

@@ -26,6 +26,8 @@ type Tiers struct {
 	// OnFault is told of a plugin that broke while it was told or asked something that
 	// concerns no single gang. It is taken as having no opinion.
 	OnFault func(plugin, doing string, broke fault.Fault)
+	// Around is handed each plugin's beginning of a cycle, which it must do once.
+	Around func(plugin string, do func())
 
 	enabled     [][]Enabled
 	comparing   comparing
@@ -84,7 +86,7 @@ func Compose(tiers [][]Enabled) *Tiers {
 			t.givers = add(t.givers, p, 0)
 			t.lasting = add(t.lasting, p, 0)
 			t.turning = add(t.turning, p, 0)
-			t.dismissals = add(t.dismissals, p, 0)
+			t.dismissals = add(t.dismissals, p, Dismiss)
 		}
 		if votes != nil {
 			t.votes = append(t.votes, votes)
@@ -150,7 +152,9 @@ func add[T any](list []T, p Enabled, ability Abilities) []T {
 
 // Begin tells plugins that a cycle begins, and returns those that broke over it.
 func (t *Tiers) Begin(w *model.World, now time.Time) (broken []string) {
-	return ask(t, t.begins, "begin a cycle", func(p Begins) { p.Begin(w, now) })
+	return ask(t, t.begins, "begin a cycle", func(p Begins) {
+		t.Around(named(p), func() { p.Begin(w, now) })
+	})
 }
 
 // Learn tells plugins of an object.

@@ -112,6 +112,19 @@ func TestAPodIsReadAsATask(t *testing.T) {
 	}
 }
 
+// TestAPodsOwnWordIsItsPriority among the tasks of its gang, but not one of the cluster's own.
+func TestAPodsOwnWordIsItsPriority(t *testing.T) {
+	for said, want := range map[string]int32{"9": 9, "-1": -1, "2000001000": 1_000_000_000, "high": 7, "": 7} {
+		p := pod(func(p *corev1.Pod) {
+			p.Spec.Priority = new(int32(7))
+			p.Annotations = map[string]string{"volcano.sh/task-priority": said}
+		})
+		if got, _ := intake.Pod(p, ours); got.Priority != want {
+			t.Errorf("%q: %d, want %d", said, got.Priority, want)
+		}
+	}
+}
+
 func TestAWaitingPodOfAnotherSchedulerConcernsNobody(t *testing.T) {
 	if _, ok := intake.Pod(pod(func(p *corev1.Pod) { p.Spec.SchedulerName = "default-scheduler" }), ours); ok {
 		t.Error("it was taken in")
@@ -144,6 +157,36 @@ func TestRequestsCountThePodItself(t *testing.T) {
 	want := resource.ListOf(map[string]int64{"cpu": 1500, "memory": 1 << 30, "pods": 1})
 	if diff := cmp.Diff(want, task.Shape.Requests); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestRequestsAreWhatKubeletCounts: what a pod asks for beside its containers, and what they
+// have until they have become smaller in place.
+func TestRequestsAreWhatKubeletCounts(t *testing.T) {
+	cpu := func(amount string) corev1.ResourceList {
+		return corev1.ResourceList{"cpu": apiresource.MustParse(amount), "memory": apiresource.MustParse("1Gi")}
+	}
+	for name, tt := range map[string]struct {
+		edit func(*corev1.Pod)
+		want int64 // thousandths of a core
+	}{
+		"an init container that asks for more": {func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: cpu("4")}}}
+		}, 4000},
+		"a sidecar runs beside": {func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{RestartPolicy: new(corev1.ContainerRestartPolicyAlways), Resources: corev1.ResourceRequirements{Requests: cpu("500m")}}}
+		}, 2000},
+		"overhead":               {func(p *corev1.Pod) { p.Spec.Overhead = cpu("250m") }, 1750},
+		"the pod says it itself": {func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Requests: cpu("3")} }, 3000},
+		"not yet smaller": {func(p *corev1.Pod) {
+			p.Spec.Containers[0].Name = "c"
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", AllocatedResources: cpu("2"), Resources: &corev1.ResourceRequirements{Requests: cpu("2")}}}
+		}, 2000},
+	} {
+		task, _ := intake.Pod(pod(tt.edit), ours)
+		if got, _ := task.Shape.Requests.Get("cpu"); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
 	}
 }
 
@@ -251,6 +294,23 @@ func TestAQueueIsReadWithItsPlaceInTheTree(t *testing.T) {
 		"root above all": {
 			schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "root"}},
 			model.QueueSpec{Name: "root", Guarantee: resource.List{}, Deserved: resource.List{}, Capability: resource.List{}, Reclaimable: true},
+		},
+		"with all that it may say": {
+			schedulingv1beta1.Queue{
+				ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{"volcano.sh/hierarchy": "root/a", "other/key": "x"}},
+				Spec: schedulingv1beta1.QueueSpec{
+					Weight: 3, Priority: 5, Parent: "b", DequeueStrategy: schedulingv1beta1.DequeueStrategyFIFO, Reclaimable: new(false),
+					Affinity: &schedulingv1beta1.Affinity{
+						NodeGroupAffinity:     &schedulingv1beta1.NodeGroupAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []string{"g1"}, PreferredDuringSchedulingIgnoredDuringExecution: []string{"g2"}},
+						NodeGroupAntiAffinity: &schedulingv1beta1.NodeGroupAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []string{"g3"}, PreferredDuringSchedulingIgnoredDuringExecution: []string{"g4"}},
+					},
+				},
+			},
+			model.QueueSpec{
+				Name: "a", Parent: "b", Weight: 3, Priority: 5, Strict: true, Guarantee: resource.List{}, Deserved: resource.List{}, Capability: resource.List{},
+				Groups:      model.NodeGroups{Required: []string{"g1"}, Preferred: []string{"g2"}, AntiRequired: []string{"g3"}, AntiPreferred: []string{"g4"}},
+				Annotations: map[string]string{"volcano.sh/hierarchy": "root/a"},
+			},
 		},
 		"closing": {
 			schedulingv1beta1.Queue{

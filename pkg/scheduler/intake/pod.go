@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,9 +42,7 @@ func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, b
 	if p.Status.StartTime != nil {
 		t.Started = p.Status.StartTime.Time
 	}
-	if p.Spec.Priority != nil {
-		t.Priority = *p.Spec.Priority
-	}
+	t.Priority = priority(p)
 	switch p.Status.Phase {
 	case corev1.PodSucceeded:
 		t.Ended = model.Succeeded
@@ -55,6 +54,21 @@ func Pod(p *corev1.Pod, ours func(schedulerName string) bool) (model.TaskSpec, b
 	}
 	t.Shape = shape(p)
 	return t, true
+}
+
+// highestOfUsers is the highest priority that the API server gives to anybody's pods but
+// the cluster's own.
+const highestOfUsers = 1_000_000_000
+
+// priority is what a pod says of itself, no higher than anybody may, else that of its class.
+func priority(p *corev1.Pod) int32 {
+	if n, err := strconv.ParseInt(p.Annotations[schedulingv1beta1.TaskPriorityAnnotation], 10, 32); err == nil {
+		return min(int32(n), highestOfUsers)
+	}
+	if p.Spec.Priority == nil {
+		return 0
+	}
+	return *p.Spec.Priority
 }
 
 // finished is when the last container of a pod ended; zero when that is not known.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -43,10 +44,39 @@ type announcer struct {
 	*Scheduler
 	binds   *mailbox[engine.Bind]
 	waiters workqueue.TypedRateLimitingInterface[string] // gangs
+
+	mu   sync.Mutex
+	made map[string]time.Time // when pods were made that wait for a node, by UID
 }
 
 func newAnnouncer(s *Scheduler) *announcer {
-	return &announcer{Scheduler: s, binds: newMailbox[engine.Bind](), waiters: newQueue[string](time.Second, time.Minute)}
+	return &announcer{Scheduler: s, binds: newMailbox[engine.Bind](), waiters: newQueue[string](time.Second, time.Minute), made: map[string]time.Time{}}
+}
+
+// watched takes notice of a pod: one that waits for a node is followed until it is bound.
+func (a *announcer) watched(p *corev1.Pod, gone bool) {
+	uid, waits := string(p.UID), !gone && p.Spec.NodeName == "" && a.answersTo(p.Spec.SchedulerName)
+	a.mu.Lock()
+	_, known := a.made[uid]
+	if waits {
+		a.made[uid] = p.CreationTimestamp.Time
+	} else {
+		delete(a.made, uid)
+	}
+	a.mu.Unlock()
+	if waits && !known {
+		a.reached(Watched, uid)
+	}
+}
+
+// reached tells how long a pod took to come to a stage, if that is known.
+func (a *announcer) reached(stage Span, uid string) {
+	a.mu.Lock()
+	made, known := a.made[uid]
+	a.mu.Unlock()
+	if known {
+		a.took(stage, "", time.Since(made))
+	}
 }
 
 // waits takes notice that a gang waits. It never waits itself.
@@ -105,7 +135,10 @@ func gangIndex(o client.Object) []string {
 }
 
 // bound takes notice of a binding that was written. It never waits.
-func (a *announcer) bound(d engine.Bind) { a.binds.offer(d, eventLimit) }
+func (a *announcer) bound(d engine.Bind) {
+	a.reached(Bound, d.UID)
+	a.binds.offer(d, eventLimit)
+}
 
 // run works until ctx ends. What then still waits is dropped.
 func (a *announcer) run(ctx context.Context) {

@@ -33,7 +33,7 @@ func offline(t *testing.T) *Scheduler {
 		dumps: make(chan func([]byte)), questions: make(chan question), ended: make(chan struct{}),
 	}
 	s.binder, s.statuses, s.queues = newBinder(s), newStatusWriter(s), newQueueWriter(s)
-	s.announcer, s.nominator = newAnnouncer(s), newNominator(s)
+	s.announcer, s.nominator, s.evictor = newAnnouncer(s), newNominator(s), newEvictor(s)
 	s.configs = &configs{Scheduler: s, running: conf.Default(), updates: make(chan update)}
 	return s
 }
@@ -84,8 +84,8 @@ func pods(n int, gpus int64) []engine.Event {
 	return events
 }
 
-func group(name string, least int32) engine.Event {
-	return engine.GangSet{Gang: model.GangSpec{Key: name, UID: name, Queue: "q", Min: least}}
+func group(least int32) engine.Event {
+	return engine.GangSet{Gang: model.GangSpec{Key: "ml/a", UID: "ml/a", Queue: "q", Min: least}}
 }
 
 // TestAnExplanationIsOfWhatIsToldByNow asks right after events were put into the
@@ -99,7 +99,7 @@ func TestAnExplanationIsOfWhatIsToldByNow(t *testing.T) {
 	s.mailbox.put(
 		engine.QueueSet{Queue: model.QueueSpec{Name: "q"}},
 		engine.NodeSet{Node: model.NodeSpec{Name: "n", Allocatable: resource.ListOf(map[string]int64{"nvidia.com/gpu": 4})}},
-		group("ml/a", 3),
+		group(3),
 	)
 	for _, step := range []struct {
 		events []engine.Event
@@ -184,7 +184,7 @@ func TestQuestionsAreRecorded(t *testing.T) {
 	var out bytes.Buffer
 	s.options.Record = &out
 	stop := s.run(t)
-	s.mailbox.put(group("ml/a", 1))
+	s.mailbox.put(group(1))
 	s.get("GET", "ml/a")
 	stop()
 	if !strings.Contains(out.String(), `{"asked":"ml/a"}`) {

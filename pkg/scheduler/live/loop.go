@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -60,8 +58,7 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		begin = time.Now()
 		now = later(now, begin.Sub(began), begin.Round(0))
 		events := s.mailbox.take()
-		s.engine.Apply(events...)
-		report := s.engine.Run(now)
+		report := s.cycle(ctx, events, now)
 		s.dispatch(ctx, report)
 		s.recordRun(ctx, events, now, report)
 		snapshot.Report = report
@@ -70,8 +67,10 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 		snapshot.Placed += int64(report.Placed)
 		snapshot.planned(report)
 		snapshot.Faults += int64(report.Faults)
-		snapshot.CycleSeconds += time.Since(begin).Seconds()
-		s.publish(snapshot)
+		took := time.Since(begin)
+		s.took(Cycle, "", took)
+		snapshot.CycleSeconds += took.Seconds()
+		s.publish(&snapshot)
 		if pending != nil {
 			s.answer(*pending)
 		}
@@ -82,23 +81,25 @@ func (s *Scheduler) loop(ctx context.Context, stopped <-chan error) error {
 	}
 }
 
-// planned adds what a run did about victims.
-func (s *Snapshot) planned(r engine.Report) {
-	s.Plans += int64(r.Plans)
-	if r.Plans > 0 {
-		s.Victims = r.Victims
+// cycle tells the engine what happened and lets it decide. Who asked for it is told how long
+// each part of that took.
+func (s *Scheduler) cycle(ctx context.Context, events []engine.Event, now time.Time) engine.Report {
+	log := logr.FromContextOrDiscard(ctx)
+	log.V(1).Info("Session Open", "events", len(events))
+	begin, opened := time.Now(), false
+	s.engine.Around = func(part engine.Part, name string, do func()) {
+		if part == engine.Acting && !opened {
+			opened = true
+			s.took(Opening, "", time.Since(begin))
+		}
+		from := time.Now()
+		do()
+		s.took(map[engine.Part]Span{engine.Beginning: Beginning, engine.Acting: Acting}[part], name, time.Since(from))
 	}
-	if len(r.Idle) == 0 {
-		return
-	}
-	idle := maps.Clone(s.Idle) // who scrapes may read the one before
-	if idle == nil {
-		idle = map[string]float64{}
-	}
-	for name, seconds := range r.Idle {
-		idle[name] += seconds
-	}
-	s.Idle = idle
+	s.engine.Apply(events...)
+	report := s.engine.Run(now)
+	log.V(1).Info("Session Close", "duration", time.Since(begin), "tried", report.Tried, "placed", report.Placed)
+	return report
 }
 
 // later is the engine's time, some time after now. It follows the clock forwards.
@@ -186,13 +187,17 @@ func (s *Scheduler) dump(ctx context.Context, write func([]byte)) {
 	go write(out.Bytes())
 }
 
-func (s *Scheduler) publish(snapshot Snapshot) {
+func (s *Scheduler) publish(snapshot *Snapshot) {
 	snapshot.Queues = s.engine.Queues()
 	snapshot.Objectives, snapshot.Missed = s.engine.Objectives()
 	s.mu.Lock()
 	snapshot.Waiting = len(s.waiting)
 	s.mu.Unlock()
-	s.last.Store(&snapshot)
+	if s.asked.Swap(false) {
+		snapshot.Figures = s.engine.Figures()
+	}
+	last := *snapshot
+	s.last.Store(&last)
 	s.queues.note(snapshot.Queues)
 }
 
@@ -203,6 +208,7 @@ func (s *Scheduler) dispatch(ctx context.Context, report engine.Report) {
 		switch d := d.(type) {
 		case engine.Bind:
 			log.V(1).Info("Allocate task "+d.Name+" to node "+d.Node, "gang", d.Gang)
+			s.announcer.reached(Assumed, d.UID)
 			s.nominator.forget(d.UID) // the binding says it, and more
 			if d.Before != nil || d.Together > 0 {
 				s.preparer.take(ctx, d)
@@ -245,7 +251,7 @@ func (s *Scheduler) refused(log logr.Logger, d engine.Refuse) {
 		if s.wait(d.Gang, &d.Why) == d.Why.Code {
 			level = 1
 		}
-		log.V(level).Info("PodGroup "+d.Gang+" waits", "reason", d.Why.Code, "why", d.Why.String())
+		log.V(level).Info("PodGroup "+d.Gang+" is pending reason: "+cause(d.Why), "reason", d.Why.Code, "why", d.Why.String())
 		s.statuses.refused(d)
 		return
 	case d.Why.Code == reason.GangFound:
@@ -254,6 +260,14 @@ func (s *Scheduler) refused(log logr.Logger, d engine.Refuse) {
 		log.Info("pod has no PodGroup", "pod", d.Task, "gang", d.Gang, "reason", d.Why.Code)
 	}
 	s.statuses.orphan(d)
+}
+
+// cause is a refusal in as few words as people search logs for.
+func cause(why reason.Reason) string {
+	if why.NodesHelp() || len(why.Short) > 0 {
+		return "insufficient resources"
+	}
+	return string(why.Code)
 }
 
 // moved hands out how far a gang has come. Another phase is news; counts within one are not.
@@ -300,47 +314,4 @@ func (s *Scheduler) unmet(ctx context.Context, d engine.Unmet) {
 		return // it went meanwhile
 	}
 	s.recorder.Event(&pg, corev1.EventTypeWarning, string(d.Why.Code), d.Why.String())
-}
-
-// mailbox holds what comes from all sides until somebody takes it all.
-type mailbox[T any] struct {
-	bell  chan struct{} // rings when there is something to take
-	mu    sync.Mutex
-	items []T
-}
-
-func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{bell: make(chan struct{}, 1)} }
-
-// put adds items. It never blocks.
-func (m *mailbox[T]) put(items ...T) {
-	m.mu.Lock()
-	m.items = append(m.items, items...)
-	m.mu.Unlock()
-	m.ring()
-}
-
-// offer adds an item unless so many wait already. It never blocks.
-func (m *mailbox[T]) offer(item T, most int) {
-	m.mu.Lock()
-	if len(m.items) < most {
-		m.items = append(m.items, item)
-	}
-	m.mu.Unlock()
-	m.ring()
-}
-
-func (m *mailbox[T]) ring() {
-	select {
-	case m.bell <- struct{}{}:
-	default:
-	}
-}
-
-// take empties the mailbox.
-func (m *mailbox[T]) take() []T {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	items := m.items
-	m.items = nil
-	return items
 }

@@ -45,7 +45,9 @@ type Options struct {
 	Source  Source // of the configuration
 	Meter   Meter  // nil: how busy nodes are is read nowhere
 	// Nodes names the labels, as "key:value", of which a node must have one to be used; none: all are.
-	Nodes  []string
+	Nodes []string
+	// Took is told how long things took, for histograms; it must not block. Nil: nobody is.
+	Took   func(span Span, of string, took time.Duration)
 	Record io.Writer            // what the engine is told and decides is recorded there; nil: nowhere
 	Pod    types.NamespacedName // it runs in; empty when not known
 }
@@ -76,6 +78,7 @@ type Scheduler struct {
 	announcer *announcer
 
 	ready  atomic.Bool
+	asked  atomic.Bool // somebody looked at the last snapshot
 	last   atomic.Pointer[Snapshot]
 	groups sync.Mutex // held while gangs are told to the engine
 	known  map[types.UID]*schedulingv1beta1.PodGroup
@@ -101,8 +104,14 @@ type Snapshot struct {
 	BindErrors  int64                 // bindings it refused
 	Evictions   map[reason.Code]int64 // pods that were told to go, whyever, by why
 	EvictErrors int64                 // evictions that were given up
-	Waiting     int                   // gangs with a reason to wait
-	Faults      int64                 // how often something broke over one thing, which was left out
+	// Transactions is how often pods were told to go for one gang, by action.
+	Transactions map[string]int64
+	Waiting      int // gangs with a reason to wait
+	// Gangs are all that were told of, as they stand now; Figures are as of the first cycle
+	// after somebody looked at a snapshot.
+	Gangs   []GangUse
+	Figures engine.Figures
+	Faults  int64 // how often something broke over one thing, which was left out
 	// Objectives are what gangs were promised, Missed is how many of them ran out of time.
 	Objectives []engine.Objective
 	Missed     int64
@@ -177,6 +186,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 	s.preparer = newPreparer(s)
 	s.gates = newGatekeeper(s)
 	s.announcer = newAnnouncer(s)
+	s.asked.Store(true)
 	return s, nil
 }
 
@@ -207,6 +217,8 @@ func (s *Scheduler) Last() *Snapshot {
 	now.Binds, now.BindErrors = s.binder.bound.Load(), s.binder.failed.Load()
 	now.MetricsReads, now.MetricsErrors = s.configs.reads.Load(), s.configs.faults.Load()
 	now.Evictions, now.EvictErrors = s.evictor.counts(), s.evictor.failed.Load()
+	now.Gangs = s.gangs(time.Now())
+	s.asked.Store(true)
 	return &now
 }
 

@@ -3,11 +3,13 @@ package live
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/pkg/model"
@@ -21,6 +23,8 @@ type verdict struct {
 	status engine.Status
 	why    *reason.Reason // nil: it does not wait
 	unmet  *reason.Reason // nil: it may get all that it was promised
+	told   int64          // how often it was said anew why it waits
+	placed time.Duration  // from when it was made until its minimum had nodes; 0: that was not seen
 	// written is the status as the server had it when it was last written, at that
 	// version; nil when it was not.
 	written *schedulingv1beta1.PodGroupStatus
@@ -32,6 +36,125 @@ type verdict struct {
 func (v *verdict) latest(pg *schedulingv1beta1.PodGroup) {
 	if v.written != nil && newer(v.version, pg.ResourceVersion) {
 		pg.Status, pg.ResourceVersion = *v.written, v.version
+	}
+}
+
+// Span is a stretch of time that [Options.Took] is told of when it ends.
+type Span uint8
+
+// Spans of time.
+const (
+	Cycle     Span = iota // the engine is told what happened, decides, and that is handed out
+	Opening               // of a cycle, until the first action
+	Beginning             // of a cycle, one plugin's beginning of it, by its name
+	Acting                // of a cycle, one action, by its name
+	Placing               // a gang, from when its PodGroup was made until its minimum has nodes
+	Watched               // a pod, from when it was made until it is seen
+	Assumed               // a pod, from when it was made until it has a node
+	Bound                 // a pod, from when it was made until the API server took its binding
+)
+
+func (s *Scheduler) took(span Span, of string, took time.Duration) {
+	if s.options.Took != nil {
+		s.options.Took(span, of, took)
+	}
+}
+
+// GangUse is how a PodGroup stands, for those who count.
+type GangUse struct {
+	Namespace, Name, Queue string
+	Job                    string        // the workload that controls it, else its own name
+	Pending                time.Duration // since it was made, while it lacks its minimum; 0: it does not
+	Waiting                int32         // tasks without a node, while it waits for a reason
+	Told                   int64         // how often it was said anew why it waits
+	Placed                 time.Duration // from when it was made until its minimum had nodes; 0: that was not seen
+}
+
+// gangs lists how all gangs stand that were told of.
+func (s *Scheduler) gangs(now time.Time) []GangUse {
+	s.statuses.mu.Lock()
+	verdicts := slices.Collect(maps.Values(s.statuses.verdicts))
+	s.statuses.mu.Unlock()
+	s.groups.Lock()
+	defer s.groups.Unlock()
+	uses := make([]GangUse, 0, len(verdicts))
+	for _, v := range verdicts {
+		if pg := s.known[types.UID(v.uid)]; pg != nil && v.status.Phase != "" {
+			uses = append(uses, v.use(pg, now))
+		}
+	}
+	return uses
+}
+
+// use is how the gang of a PodGroup stands.
+func (v *verdict) use(pg *schedulingv1beta1.PodGroup, now time.Time) GangUse {
+	u := GangUse{Namespace: pg.Namespace, Name: pg.Name, Queue: pg.Spec.Queue, Job: pg.Name, Told: v.told, Placed: v.placed}
+	if owner := metav1.GetControllerOf(pg); owner != nil {
+		u.Job = owner.Name
+	}
+	if p := v.status.Phase; !v.status.Whole && (p == model.Pending || p == model.Inqueue) {
+		u.Pending = now.Sub(pg.CreationTimestamp.Time)
+	}
+	if v.why != nil {
+		u.Waiting = v.status.Waiting
+	}
+	return u
+}
+
+// planned adds what a run did about victims.
+func (s *Snapshot) planned(r engine.Report) {
+	s.Plans += int64(r.Plans)
+	if r.Plans > 0 {
+		s.Victims = r.Victims
+	}
+	s.transacted(r.Decisions)
+	if len(r.Idle) == 0 {
+		return
+	}
+	idle := maps.Clone(s.Idle) // who scrapes may read the one before
+	if idle == nil {
+		idle = map[string]float64{}
+	}
+	for name, seconds := range r.Idle {
+		idle[name] += seconds
+	}
+	s.Idle = idle
+}
+
+// transacted counts those for whom others were told to go, each once for each action.
+func (s *Snapshot) transacted(decisions []engine.Decision) {
+	type transaction struct{ action, by string }
+	var seen map[transaction]bool
+	for _, d := range decisions {
+		d, ok := d.(engine.Evict)
+		if !ok {
+			continue
+		}
+		t := transaction{actionOf(d.Why.Code), d.For}
+		if seen[t] {
+			continue
+		}
+		if seen == nil { // who scrapes may read the counts of before
+			seen, s.Transactions = map[transaction]bool{}, maps.Clone(s.Transactions)
+		}
+		if seen[t] = true; s.Transactions == nil {
+			s.Transactions = map[string]int64{}
+		}
+		s.Transactions[t.action]++
+	}
+}
+
+// actionOf is the action that has tasks told to go for a reason.
+func actionOf(code reason.Code) string {
+	switch code {
+	case reason.Reclaimed:
+		return "reclaim"
+	case reason.Shuffled:
+		return "shuffle"
+	case reason.Unrepaired:
+		return "repair"
+	default:
+		return "preempt"
 	}
 }
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -106,7 +107,8 @@ func TestALongMessageIsCutWhole(t *testing.T) {
 func TestAQueuesStatusIsWhatTheLedgerSays(t *testing.T) {
 	use := engine.QueueUse{
 		Name: "q", Known: true, Phases: map[model.Phase]int{model.Running: 2, model.Pending: 1},
-		Sums: []engine.Sum{{Resource: "cpu", Used: 1500, Capability: -1}, {Resource: "memory", Used: 2 << 30, Capability: -1}, {Resource: "nvidia.com/gpu", Used: 8, Capability: 16}},
+		Sums:     []engine.Sum{{Resource: "cpu", Used: 1500, Capability: -1}, {Resource: "memory", Used: 2 << 30, Capability: -1}, {Resource: "nvidia.com/gpu", Used: 8, Set: 4, Capability: 16}},
+		Reserved: []string{"n1"},
 	}
 	got := nextQueueStatus(schedulingv1beta1.QueueStatus{}, use)
 	text := map[string]string{}
@@ -116,6 +118,9 @@ func TestAQueuesStatusIsWhatTheLedgerSays(t *testing.T) {
 	want := map[string]string{"cpu": "1500m", "memory": "2Gi", "nvidia.com/gpu": "8"}
 	if diff := cmp.Diff(want, text); diff != "" || got.State != "" || got.Running != 2 || got.Pending != 1 {
 		t.Errorf("%s\n%+v", diff, got)
+	}
+	if gpus := got.Reservation.Resource["nvidia.com/gpu"]; gpus.Value() != 4 || len(got.Reservation.Resource) != 1 || !slices.Equal(got.Reservation.Nodes, []string{"n1"}) {
+		t.Errorf("what is set aside is %+v", got.Reservation)
 	}
 	for _, state := range []schedulingv1beta1.QueueState{"", "Open", "Closing", "Closed"} {
 		if next := nextQueueStatus(schedulingv1beta1.QueueStatus{State: state}, use); next.State != state {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 )
@@ -90,18 +91,44 @@ func (w *statusWriter) release() {
 }
 
 func (w *statusWriter) refused(d engine.Refuse) {
-	w.change(d.Gang, d.UID, func(v *verdict) { v.why = &d.Why })
+	w.change(d.Gang, d.UID, func(v *verdict) {
+		v.why = &d.Why
+		v.told++
+	})
 }
 
 // moved notes how far a gang has come, and reports whether its phase is another.
 func (w *statusWriter) moved(d engine.Status) (another bool) {
+	since := w.age(d.UID)
 	before := w.change(d.Gang, d.UID, func(v *verdict) {
+		if placedAnew(v.status, d) {
+			v.placed = since
+		}
 		v.status = d
 		if !d.Waits {
 			v.why = nil
 		}
 	})
+	if placedAnew(before.status, d) && since > 0 {
+		w.took(Placing, "", since)
+	}
 	return before.status.Phase != d.Phase
+}
+
+// placedAnew reports whether a gang has nodes for its minimum for the first time: one that
+// ran before is not Inqueue any more.
+func placedAnew(before, now engine.Status) bool {
+	return now.Whole && !before.Whole && now.Phase == model.Inqueue && now.Min > 0
+}
+
+// age is how long ago a PodGroup was made; 0 when it is not known any more.
+func (w *statusWriter) age(uid string) time.Duration {
+	w.groups.Lock()
+	defer w.groups.Unlock()
+	if pg := w.known[types.UID(uid)]; pg != nil {
+		return time.Since(pg.CreationTimestamp.Time)
+	}
+	return 0
 }
 
 func (w *statusWriter) unmet(d engine.Unmet) {

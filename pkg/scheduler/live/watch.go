@@ -115,6 +115,9 @@ func (s *Scheduler) uses(n *corev1.Node) bool {
 
 func (s *Scheduler) pod(p *corev1.Pod, gone bool) engine.Event {
 	task, concerns := intake.Pod(p, s.answersTo)
+	if s.options.Took != nil {
+		s.announcer.watched(p, gone)
+	}
 	if gone || !concerns {
 		s.binder.forget(string(p.UID))
 		s.nominator.forget(string(p.UID))

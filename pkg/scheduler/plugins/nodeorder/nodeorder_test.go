@@ -43,6 +43,40 @@ func build(t interface{ Fatal(...any) }, args framework.Args, table *resource.Ta
 	return r
 }
 
+// TestWeightsThatAreNotGiven are upstream's: each part alone, times its weight, adds up to the whole.
+func TestWeightsThatAreNotGiven(t *testing.T) {
+	var table resource.Table
+	defaults := map[string]int64{
+		"leastrequested.weight": 1, "mostrequested.weight": 0, "balancedresource.weight": 1, "nodeaffinity.weight": 2, "tainttoleration.weight": 3, "imagelocality.weight": 1,
+	}
+	c := &model.Class{Shape: model.Shape{
+		Images: []string{"there:1"},
+		Affinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: corev1.NodeSelectorTerm{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "fast", Operator: corev1.NodeSelectorOpExists}},
+		}}}},
+	}, Req: resource.Vector{1000, 1 << 30}}
+	table.Dim("cpu")
+	table.Dim("memory")
+	n := &model.Node{Allocatable: resource.Vector{8000, 16 << 30}, Free: resource.Vector{4000, 16 << 30}}
+	n.Labels = map[string]string{"fast": ""}
+	n.Object = &corev1.Node{Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{Names: []string{"there:1"}, SizeBytes: 600 << 20}}}}
+	points := func(args framework.Args) int64 {
+		r := build(t, args, &table)
+		return r.ScoreNode(c, n) + r.RateNodes(c)(n)
+	}
+	var want int64
+	for key, weight := range defaults {
+		part := points(only(framework.Args{key: 1}))
+		if part <= 0 {
+			t.Errorf("%s: %d points, so that its weight does not show", key, part)
+		}
+		want += weight * part
+	}
+	if got := points(nil); got != want {
+		t.Errorf("%d points, want %d", got, want)
+	}
+}
+
 func TestANodeIsScoredByWhatIsTakenOfIt(t *testing.T) {
 	node := amounts{"cpu": 8000, "memory": 16 << 30, "nvidia.com/gpu": 8, "pods": 110}
 	half := amounts{"cpu": 4000, "memory": 8 << 30, "nvidia.com/gpu": 4, "pods": 100}
