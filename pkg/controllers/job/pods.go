@@ -31,8 +31,8 @@ func (s *sight) missing() (pods []*corev1.Pod, err error) {
 				continue
 			}
 			pod = s.pod(t.TaskSpec, index)
-			for _, wire := range s.Wires {
-				if err := wire.Wire(pod, s.job, i, index); err != nil {
+			for _, plugin := range s.Plugins {
+				if err := plugin.Wire(pod, s.job, i, index); err != nil {
 					return nil, fmt.Errorf("pod %s: %w", pod.Name, err)
 				}
 			}

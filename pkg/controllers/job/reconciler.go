@@ -21,6 +21,7 @@ import (
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/jobplugin"
 	"github.com/muster-sh/muster/pkg/outcome"
 )
 
@@ -69,8 +70,12 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if seen.Plugins, err = plugins(&job); err != nil {
+		r.do.Recorder.Event(&job, corev1.EventTypeWarning, "InvalidJob", err.Error())
+		return reconcile.Result{}, reconcile.TerminalError(err)
+	}
 	out, next, err := Step(seen)
-	if err != nil {
+	if err != nil { // nobody but its author can mend that
 		r.do.Recorder.Event(&job, corev1.EventTypeWarning, "InvalidJob", err.Error())
 		return reconcile.Result{}, reconcile.TerminalError(err)
 	}
@@ -89,6 +94,16 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{RequeueAfter: max(next.Sub(seen.Now), time.Millisecond)}, nil
+}
+
+// plugins are those of a job that may make pods.
+func plugins(job *batchv1alpha1.Job) ([]jobplugin.Plugin, error) {
+	if phase := job.Status.State.Phase; phase.Final() || phase == batchv1alpha1.Aborted {
+		return nil, nil
+	}
+	job = job.DeepCopy()
+	batchv1alpha1.SetDefaults(job)
+	return jobplugin.For(job, jobplugin.Builtin())
 }
 
 // observe reads what there is around a job.

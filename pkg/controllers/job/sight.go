@@ -11,6 +11,7 @@ import (
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/jobplugin"
 )
 
 // goingKey on a pod says that it is to be deleted, so that who decided that may crash.
@@ -29,7 +30,7 @@ type Observed struct {
 	Claims map[string]bool
 	// Priorities are the values of the priority classes that its tasks name.
 	Priorities map[string]int32
-	Wires      []Wire // of its plugins, in order
+	Plugins    []jobplugin.Plugin // that wire its pods, in order
 	Now        time.Time
 }
 

@@ -11,19 +11,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/muster-sh/muster/apis"
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
 	"github.com/muster-sh/muster/pkg/outcome"
 )
-
-// Wire is what plugins do for a job.
-type Wire interface {
-	// Objects are what its pods need besides themselves.
-	Objects(job *batchv1alpha1.Job) ([]apis.Object, error)
-	// Wire changes one pod of it, by the numbers of its task and of itself.
-	Wire(pod *corev1.Pod, job *batchv1alpha1.Job, task, index int) error
-}
 
 // Step says what must be done about a job, and when it must be looked at again though
 // nothing changes; zero: never.
@@ -108,8 +99,8 @@ func (s *sight) makePods(out *outcome.Outcome) error {
 	if len(pods) == 0 && !surplus {
 		return nil
 	}
-	for _, wire := range s.Wires {
-		objects, err := wire.Objects(s.job)
+	for _, plugin := range s.Plugins {
+		objects, err := plugin.Objects(s.job)
 		if err != nil {
 			return fmt.Errorf("job %s: %w", s.job.Name, err)
 		}
