@@ -54,6 +54,7 @@ func (s *settings) register(f *pflag.FlagSet, p parts) {
 	f.DurationVar(&s.shutdown, "shutdown-timeout", 30*time.Second, "how long what is under way may take to finish after a signal")
 	f.Float32Var(&s.qps, "kube-api-qps", -1, "API requests per second; negative: no limit but the server's own")
 	f.IntVar(&s.burst, "kube-api-burst", 0, "API requests at once above --kube-api-qps; 0: twice that")
+	s.upstream.register(f)
 	if p.scheduler {
 		f.StringVar(&s.record, "record", "", "file to record into what the scheduler is told and decides, for `muster replay`; it is made anew, and grows until the process ends")
 		f.StringSliceVar(&s.nodes, "node-selector", nil, "key:value of a node label; only nodes that have one of those given are used; none: all")
@@ -62,7 +63,6 @@ func (s *settings) register(f *pflag.FlagSet, p parts) {
 		f.BoolVar(&s.printConf, "print-default-conf", false, "print the volcano-scheduler.conf that holds when none is given, and end")
 		f.StringVar(&s.confFile, "scheduler-conf", "", "path of a volcano-scheduler.conf, read again when it changes; empty: the default")
 		f.StringVar(&s.confMap, "scheduler-conf-configmap", "", "NAMESPACE/NAME of a ConfigMap with a volcano-scheduler.conf, read again when it changes; the default while there is none; names other than "+strings.Join(live.ConfigMaps(), " and ")+" need a role to get, list and watch them")
-		s.upstream.register(f)
 	}
 }
 

@@ -96,6 +96,19 @@ func TestUpstreamsFlagsStartMuster(t *testing.T) {
 	}
 }
 
+// TestWithoutUpstreamsFlagsAllIsAsOurs, in every part.
+func TestWithoutUpstreamsFlagsAllIsAsOurs(t *testing.T) {
+	for _, p := range []parts{{scheduler: true}, {controllers: true}} { // none of them given
+		s := &settings{}
+		f := pflag.NewFlagSet("", pflag.ContinueOnError)
+		s.register(f, p)
+		s.upstream.apply(s, f)
+		if err := s.upstream.validate(s, func(string) string { return "" }); err != nil || s.metrics == "" || s.health == "" {
+			t.Errorf("%+v: %v, metrics at %q, health at %q", p, err, s.metrics, s.health)
+		}
+	}
+}
+
 func TestLogSettingsNameWhatIsWrong(t *testing.T) {
 	for _, s := range []logSettings{{"loud", "text"}, {"info", "xml"}} {
 		if _, err := s.handler(io.Discard); err == nil || !strings.Contains(err.Error(), "give ") {

@@ -53,14 +53,16 @@ func newAnnouncer(s *Scheduler) *announcer {
 	return &announcer{Scheduler: s, binds: newMailbox[engine.Bind](), waiters: newQueue[string](time.Second, time.Minute), made: map[string]time.Time{}}
 }
 
-// watched takes notice of a pod: one that waits for a node is followed until it is bound.
+// watched takes notice of a pod: one that waits for a node is followed until its binding
+// was answered, which may be after the watch showed it, or the pod is gone.
 func (a *announcer) watched(p *corev1.Pod, gone bool) {
 	uid, waits := string(p.UID), !gone && p.Spec.NodeName == "" && a.answersTo(p.Spec.SchedulerName)
 	a.mu.Lock()
 	_, known := a.made[uid]
-	if waits {
+	switch {
+	case waits:
 		a.made[uid] = p.CreationTimestamp.Time
-	} else {
+	case gone:
 		delete(a.made, uid)
 	}
 	a.mu.Unlock()
@@ -73,6 +75,9 @@ func (a *announcer) watched(p *corev1.Pod, gone bool) {
 func (a *announcer) reached(stage Span, uid string) {
 	a.mu.Lock()
 	made, known := a.made[uid]
+	if stage == Bound {
+		delete(a.made, uid)
+	}
 	a.mu.Unlock()
 	if known {
 		a.took(stage, "", time.Since(made))

@@ -88,13 +88,17 @@ func (s *Scheduler) cycle(ctx context.Context, events []engine.Event, now time.T
 	log.V(1).Info("Session Open", "events", len(events))
 	begin, opened := time.Now(), false
 	s.engine.Around = func(part engine.Part, name string, do func()) {
-		if part == engine.Acting && !opened {
-			opened = true
-			s.took(Opening, "", time.Since(begin))
+		span := Beginning
+		if part == engine.Acting {
+			span = Acting
+			if !opened {
+				opened = true
+				s.took(Opening, "", time.Since(begin))
+			}
 		}
 		from := time.Now()
 		do()
-		s.took(map[engine.Part]Span{engine.Beginning: Beginning, engine.Acting: Acting}[part], name, time.Since(from))
+		s.took(span, name, time.Since(from))
 	}
 	s.engine.Apply(events...)
 	report := s.engine.Run(now)

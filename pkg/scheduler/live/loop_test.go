@@ -133,9 +133,9 @@ func TestGangsAndPodsAreTimed(t *testing.T) {
 	tell(status("new", model.Running, 2, true))
 	tell(status("new", model.Unknown, 1, false), status("new", model.Unknown, 1, true)) // how long it took to be whole again is another thing
 	stand(GangUse{Namespace: "ml", Name: "new", Queue: "q", Job: "bert", Told: 1, Placed: time.Hour}, old)
-	s.announcer.bound(bound)
 	pod.Spec.NodeName = "n"
-	s.pod(pod, false)
+	s.pod(pod, false) // the watch may be faster than the answer
+	s.announcer.bound(bound)
 	s.announcer.bound(bound) // it is not followed any more
 	var want []string
 	for _, span := range []Span{Watched, Assumed, Placing, Bound} {

@@ -218,7 +218,9 @@ func (s *Scheduler) Last() *Snapshot {
 	now.MetricsReads, now.MetricsErrors = s.configs.reads.Load(), s.configs.faults.Load()
 	now.Evictions, now.EvictErrors = s.evictor.counts(), s.evictor.failed.Load()
 	now.Gangs = s.gangs(time.Now())
-	s.asked.Store(true)
+	if s.asked.Store(true); s.ready.Load() {
+		s.mailbox.ring() // for whoever looks next, though nothing happens meanwhile
+	}
 	return &now
 }
 
