@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
@@ -213,4 +217,49 @@ func TestAJobGoesAfterItsTime(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestTheExampleJobDoesWhatItSays runs it, and stops it.
+func TestTheExampleJobDoesWhatItSays(t *testing.T) {
+	read := func(file string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join("..", "..", "examples", "jobs", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	w, ns := newJob(t, read("training.yaml"))
+	w.becomes(t, ns, "training", batchv1alpha1.Running, counted(4, 0, 0, 0))
+	pods, err := w.podsOf(t.Context(), ns, "training")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, rank := range map[string]string{"training-master-0": "0", "training-worker-2": "3"} {
+		env := map[string]string{}
+		for _, e := range pods[name].Spec.Containers[0].Env {
+			env[e.Name] = e.Value
+		}
+		if env["RANK"] != rank || env["WORLD_SIZE"] != "4" || env["MASTER_ADDR"] != "training-master-0.training" {
+			t.Errorf("pod %s: rank %s of %s, master %s", name, env["RANK"], env["WORLD_SIZE"], env["MASTER_ADDR"])
+		}
+	}
+	for _, kind := range []client.Object{&corev1.Service{}, &corev1.ConfigMap{}, &networkingv1.NetworkPolicy{}} {
+		name := "training"
+		if _, hosts := kind.(*corev1.ConfigMap); hosts {
+			name = "training-svc"
+		}
+		if err := w.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: name}, kind); err != nil || !metav1.IsControlledBy(kind, &metav1.ObjectMeta{UID: pods["training-master-0"].OwnerReferences[0].UID}) {
+			t.Errorf("%T of the job: %v", kind, err)
+		}
+	}
+	stop := &busv1alpha1.Command{}
+	if err := yaml.Unmarshal([]byte(read("stop.yaml")), stop); err != nil {
+		t.Fatal(err)
+	}
+	stop.Namespace = ns
+	if err := w.Create(t.Context(), stop); err != nil {
+		t.Fatal(err)
+	}
+	w.becomes(t, ns, "training", batchv1alpha1.Aborted, counted(0, 0, 0, 0))
 }

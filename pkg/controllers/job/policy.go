@@ -31,16 +31,15 @@ func (s *sight) decide() (ask action, next time.Time) {
 		if p == nil || rank(p.Action) < 0 {
 			continue
 		}
-		if p.Timeout != nil {
+		a := action{does: p.Action, targets: s.targets(p.Action, h), reason: string(h.event), why: h.why}
+		// Of a pod that is gone nobody knows since when: that is answered at once.
+		if p.Timeout != nil && (h.event != busv1alpha1.PodEvictedEvent || h.pod != nil) {
 			if due := h.since.Add(p.Timeout.Duration); s.Now.Before(due) {
 				if next.IsZero() || due.Before(next) {
 					next = due
 				}
 				continue
 			}
-		}
-		a := action{does: p.Action, targets: s.targets(p.Action, h), reason: string(h.event), why: h.why}
-		if p.Timeout != nil {
 			a.why += fmt.Sprintf(" (timeout %s)", p.Timeout.Duration)
 		}
 		switch {
