@@ -5,6 +5,7 @@ package jobplugin
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -14,7 +15,10 @@ import (
 	"github.com/muster-sh/muster/apis"
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	"github.com/muster-sh/muster/pkg/jobplugin/env"
+	"github.com/muster-sh/muster/pkg/jobplugin/hcclrank"
+	"github.com/muster-sh/muster/pkg/jobplugin/mpi"
 	"github.com/muster-sh/muster/pkg/jobplugin/pytorch"
+	"github.com/muster-sh/muster/pkg/jobplugin/ssh"
 	"github.com/muster-sh/muster/pkg/jobplugin/svc"
 	"github.com/muster-sh/muster/pkg/jobplugin/tensorflow"
 )
@@ -27,15 +31,25 @@ type Plugin interface {
 	Wire(pod *corev1.Pod, job *batchv1alpha1.Job, task, index int) error
 }
 
+// MakesOnce is for plugins that need objects which must stay as they were first made. Once
+// returns them, without owners; those that are there already are left as they are.
+type MakesOnce interface {
+	Once(job *batchv1alpha1.Job) ([]apis.Object, error)
+}
+
 // New makes a plugin from its arguments. The error names all that are wrong.
 type New func(args []string) (Plugin, error)
 
-// Builtin returns a fresh list of all plugins, so that a caller may add its own.
-func Builtin() map[string]New {
+// Builtin returns a fresh list of all plugins, so that a caller may add its own. Keys come
+// from random.
+func Builtin(random io.Reader) map[string]New {
 	return map[string]New{
 		env.Name:        making(env.New),
 		svc.Name:        making(svc.New),
+		hcclrank.Name:   making(hcclrank.New),
+		mpi.Name:        making(mpi.New),
 		pytorch.Name:    making(pytorch.New),
+		ssh.Name:        making(ssh.New(random)),
 		tensorflow.Name: making(tensorflow.New),
 	}
 }
@@ -45,7 +59,7 @@ func making[P Plugin](of func([]string) (P, error)) New {
 }
 
 // order is the order in which plugins see a pod: names first, then those that speak of them.
-func order() []string { return []string{env.Name, svc.Name, "ssh"} }
+func order() []string { return []string{env.Name, svc.Name, ssh.Name, mpi.Name, pytorch.Name} }
 
 // For makes the plugins that a job names, and those that these need, in a fixed order. A job
 // that names none and whose pods refer to what env and svc tell gets those two. The error
@@ -62,10 +76,10 @@ func For(job *batchv1alpha1.Job, known map[string]New) ([]Plugin, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(job.Spec.Plugins)) {
 		switch name {
-		case "mpi":
-			imply("ssh")
+		case mpi.Name:
+			imply(ssh.Name)
 			imply(svc.Name)
-		case pytorch.Name, tensorflow.Name, "ray":
+		case pytorch.Name, tensorflow.Name:
 			imply(svc.Name)
 		}
 	}

@@ -1,6 +1,7 @@
 package jobplugin_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -29,7 +30,7 @@ func job(plugins map[string][]string) *batchv1alpha1.Job {
 // wired is the pod of a task after all plugins of its job.
 func wired(t *testing.T, j *batchv1alpha1.Job, task, index int) *corev1.Pod {
 	t.Helper()
-	plugins, err := jobplugin.For(j, jobplugin.Builtin())
+	plugins, err := jobplugin.For(j, jobplugin.Builtin(rand.Reader))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestWhatAPodSetsItselfStays(t *testing.T) {
 
 func TestHostsAreInFilesAndVariables(t *testing.T) {
 	j := job(map[string][]string{"svc": {"--publish-not-ready-addresses=true"}})
-	plugins, err := jobplugin.For(j, jobplugin.Builtin())
+	plugins, err := jobplugin.For(j, jobplugin.Builtin(rand.Reader))
 	if err != nil || len(plugins) != 1 {
 		t.Fatal(plugins, err)
 	}
@@ -164,7 +165,7 @@ func TestVeryManyHostsAreInFilesAlone(t *testing.T) {
 		j := job(map[string][]string{"svc": nil})
 		j.Spec.Tasks = j.Spec.Tasks[1:]
 		j.Spec.Tasks[0].Replicas = replicas
-		plugins, err := jobplugin.For(j, jobplugin.Builtin())
+		plugins, err := jobplugin.For(j, jobplugin.Builtin(rand.Reader))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +186,7 @@ func TestVeryManyHostsAreInFilesAlone(t *testing.T) {
 	}
 	j := job(map[string][]string{"svc": nil})
 	j.Spec.Tasks[1].Replicas = 100_000
-	plugins, err := jobplugin.For(j, jobplugin.Builtin())
+	plugins, err := jobplugin.For(j, jobplugin.Builtin(rand.Reader))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,11 +198,11 @@ func TestVeryManyHostsAreInFilesAlone(t *testing.T) {
 func TestWrongArgumentsAreAllNamed(t *testing.T) {
 	_, err := jobplugin.For(job(map[string][]string{
 		"pytorch": {"--port=0", "--mastre=x", "loose"}, "svc": {"--disable-network-policy=maybe"}, "pytorsh": nil,
-	}), jobplugin.Builtin())
+	}), jobplugin.Builtin(rand.Reader))
 	for _, want := range []string{
 		`plugin pytorch: --port is "0": give a whole number from 1 to 65535`, `plugin pytorch: --mastre is unknown: there are --master`,
 		`plugin pytorch: argument "loose" is no flag: give --name=value`, `plugin svc: --disable-network-policy is "maybe": give true or false`,
-		`plugin "pytorsh" is unknown: there are env, pytorch`,
+		`plugin "pytorsh" is unknown: there are env, hcclrank`,
 	} {
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v\nlacks %s", err, want)
@@ -219,5 +220,35 @@ func TestWhoRefersToHostsGetsThem(t *testing.T) {
 	}
 	if env := vars(wired(t, job(nil), 1, 1).Spec.Containers[0]); len(env) != 0 {
 		t.Errorf("who does not gets %v", env)
+	}
+}
+
+func TestTheMasterOfMPIKnowsItsHosts(t *testing.T) {
+	j := job(map[string][]string{"mpi": nil})
+	env := vars(wired(t, j, 0, 0).Spec.Containers[0])
+	if env["MPI_HOST"] != "bert-worker-0.bert,bert-worker-1.bert" || env["OMPI_MCA_orte_default_hostfile"] != "/etc/mpi/hostfile" {
+		t.Errorf("%v", env)
+	}
+	worker := wired(t, j, 1, 0)
+	if _, told := vars(worker.Spec.Containers[0])["MPI_HOST"]; told || len(worker.Spec.Containers[0].Ports) != 1 {
+		t.Errorf("%+v", worker.Spec.Containers[0])
+	}
+	plugins, err := jobplugin.For(j, jobplugin.Builtin(rand.Reader))
+	if err != nil || len(plugins) != 3 {
+		t.Fatalf("%d plugins (%v): mpi needs names and keys", len(plugins), err)
+	}
+}
+
+func TestRanksOfHCCL(t *testing.T) {
+	j := job(map[string][]string{"hcclrank": nil})
+	j.Spec.Tasks[1].Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "OTHER", Value: "7"}}
+	for at, rank := range map[[2]int]string{{0, 0}: "0", {1, 0}: "1", {1, 1}: "2"} {
+		if got := wired(t, j, at[0], at[1]).Annotations["hccl/rankIndex"]; got != rank {
+			t.Errorf("pod %v has rank %q, want %s", at, got, rank)
+		}
+	}
+	j.Spec.Tasks[1].Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "RANK", Value: "7"}}
+	if got := wired(t, j, 1, 0).Annotations["hccl/rankIndex"]; got != "7" {
+		t.Errorf("with RANK 7 it is %q", got)
 	}
 }

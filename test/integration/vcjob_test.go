@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -262,4 +263,29 @@ func TestTheExampleJobDoesWhatItSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.becomes(t, ns, "training", batchv1alpha1.Aborted, counted(0, 0, 0, 0))
+}
+
+// TestKeysOfAJobStay: who runs knows them, whoever comes later, and a restart of all finds them.
+func TestKeysOfAJobStay(t *testing.T) {
+	w, ns := newJob(t, strings.Replace(vcjob("keys", "{event: PodEvicted, action: RestartTask}", long, long), "spec:\n", "spec:\n  plugins: {mpi: []}\n", 1))
+	w.becomes(t, ns, "keys", batchv1alpha1.Running, counted(3, 0, 0, 0))
+	secret := func() *corev1.Secret {
+		t.Helper()
+		s, err := w.core.CoreV1().Secrets(ns).Get(t.Context(), "keys-ssh", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	before := secret()
+	if len(before.OwnerReferences) != 1 || len(before.Data["id_rsa"]) == 0 {
+		t.Errorf("owners %v, %d files", before.OwnerReferences, len(before.Data))
+	}
+	if err := w.core.CoreV1().Pods(ns).Delete(t.Context(), "keys-worker-1", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.becomes(t, ns, "keys", batchv1alpha1.Running, counted(3, 0, 0, 1))
+	if after := secret(); after.ResourceVersion != before.ResourceVersion {
+		t.Error("the keys were written again")
+	}
 }

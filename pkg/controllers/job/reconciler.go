@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -103,7 +104,7 @@ func plugins(job *batchv1alpha1.Job) ([]jobplugin.Plugin, error) {
 	}
 	job = job.DeepCopy()
 	batchv1alpha1.SetDefaults(job)
-	return jobplugin.For(job, jobplugin.Builtin())
+	return jobplugin.For(job, jobplugin.Builtin(rand.Reader))
 }
 
 // observe reads what there is around a job.

@@ -13,6 +13,7 @@ import (
 
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
+	"github.com/muster-sh/muster/pkg/jobplugin"
 	"github.com/muster-sh/muster/pkg/outcome"
 )
 
@@ -106,11 +107,18 @@ func (s *sight) makePods(out *outcome.Outcome) error {
 		}
 		for _, obj := range objects {
 			obj.SetOwnerReferences(ownerOf(s.job))
-			if _, secret := obj.(*corev1.Secret); secret {
-				out.Create = append(out.Create, obj) // its keys are made once
-			} else {
-				out.Apply = append(out.Apply, obj)
-			}
+			out.Apply = append(out.Apply, obj)
+		}
+		once, has := plugin.(jobplugin.MakesOnce)
+		if !has || len(s.Pods) > 0 {
+			continue // whoever made the first pod made them
+		}
+		if objects, err = once.Once(s.job); err != nil {
+			return fmt.Errorf("job %s: %w", s.job.Name, err)
+		}
+		for _, obj := range objects {
+			obj.SetOwnerReferences(ownerOf(s.job))
+			out.Create = append(out.Create, obj)
 		}
 	}
 	for _, pod := range pods {

@@ -26,10 +26,6 @@ const folder = "/etc/volcano"
 // mebibyte, names and all.
 const mostBytes = 1_000_000
 
-// mostInEnv is how much of the variables of a process hosts may fill: Linux starts none with
-// one of 128 KiB.
-const mostInEnv = 100_000
-
 // Plugin is the plugin.
 type Plugin struct{ early, open, env bool }
 
@@ -101,7 +97,7 @@ func (p Plugin) inEnv(job *batchv1alpha1.Job) bool {
 		t := &job.Spec.Tasks[i]
 		size += len(wiring.Host(job, t, int(max(t.Replicas-1, 0)))) * int(t.Replicas)
 	}
-	return p.env && size < mostInEnv
+	return p.env && wiring.FitsInEnv(size)
 }
 
 func list(t *batchv1alpha1.TaskSpec) string   { return "VC_" + wiring.Key(t.Name) + "_HOSTS" }

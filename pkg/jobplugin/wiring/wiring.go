@@ -49,6 +49,10 @@ func Hosts(job *batchv1alpha1.Job, t *batchv1alpha1.TaskSpec) []string {
 // Key is a task's name as environment variables have it.
 func Key(task string) string { return strings.ToUpper(strings.ReplaceAll(task, "-", "_")) }
 
+// FitsInEnv reports whether so many bytes may be variables of a process: Linux starts none
+// with one of 128 KiB.
+func FitsInEnv(bytes int) bool { return bytes < 100_000 }
+
 // Env is one environment variable with a plain value.
 func Env(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
 
