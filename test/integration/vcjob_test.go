@@ -289,3 +289,14 @@ func TestKeysOfAJobStay(t *testing.T) {
 		t.Error("the keys were written again")
 	}
 }
+
+// TestAJobSaysWhyItWaits, in its own status.
+func TestAJobSaysWhyItWaits(t *testing.T) {
+	w, ns := newJob(t, strings.ReplaceAll(vcjob("huge", "", long, long), "cpu: 1}", "cpu: 1000}"))
+	w.becomes(t, ns, "huge", batchv1alpha1.Pending, func(s batchv1alpha1.JobStatus) error {
+		if s.State.Reason != "Unschedulable" || !strings.Contains(s.State.Message, "more than it ever has") {
+			return fmt.Errorf("%+v", s.State)
+		}
+		return nil
+	})
+}

@@ -7,6 +7,7 @@ import (
 
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 )
 
 // kill is which pods are to go.
@@ -43,6 +44,9 @@ func (s *sight) next(ask action) verdict {
 		}
 		if s.job.Spec.MinAvailable <= s.count.running+s.count.succeeded+s.count.failed {
 			return verdict{phase: batchv1alpha1.Running, make: true, reason: "Started", why: fmt.Sprintf("%d pods run or have finished, %d are needed", s.count.running+s.count.succeeded+s.count.failed, s.job.Spec.MinAvailable)}
+		}
+		if why := s.refused(); why != "" {
+			return verdict{phase: batchv1alpha1.Pending, make: true, reason: string(schedulingv1beta1.PodGroupUnschedulableType), why: why}
 		}
 		return verdict{phase: batchv1alpha1.Pending, make: true, reason: "Pending", why: "its pods are being made and placed"}
 	case batchv1alpha1.Restarting:

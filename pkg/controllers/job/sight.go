@@ -169,6 +169,18 @@ func (s *sight) all(visit func(t *taskSight, pod *corev1.Pod)) {
 	}
 }
 
+// refused is why the job's gang is not placed, as the scheduler says; empty: it does not say.
+func (s *sight) refused() string {
+	if pg := s.group(); pg != nil {
+		for _, c := range pg.Status.Conditions {
+			if c.Type == schedulingv1beta1.PodGroupUnschedulableType && c.Status == corev1.ConditionTrue {
+				return c.Message
+			}
+		}
+	}
+	return ""
+}
+
 // group is the job's PodGroup; nil: there is none.
 func (s *sight) group() *schedulingv1beta1.PodGroup {
 	name := groupName(s.job)

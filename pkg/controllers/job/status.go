@@ -33,6 +33,9 @@ func (s *sight) status(v verdict) batchv1alpha1.JobStatus {
 		now.RetryCount++
 	}
 	if v.phase == was.State.Phase {
+		if v.phase == batchv1alpha1.Pending {
+			now.State.Reason, now.State.Message = v.reason, v.why // it may wait for something else by now
+		}
 		return now
 	}
 	if v.kill == everything || v.kill == unfinished {

@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 )
 
 // tale is what happens to a job of a master and two workers that all run, and what comes of it.
@@ -135,6 +137,27 @@ func TestACrashChangesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAJobSaysWhyItWaits, as long as it does.
+func TestAJobSaysWhyItWaits(t *testing.T) {
+	l := newLife([]task{{name: "worker", replicas: 2}})
+	l.step()
+	refuse := func(status corev1.ConditionStatus, why string) {
+		l.group.Status.Conditions = []schedulingv1beta1.PodGroupCondition{{Type: schedulingv1beta1.PodGroupUnschedulableType, Status: status, Message: why}}
+		l.step()
+	}
+	for _, why := range []string{"needs 2, room for 1", "needs 2, room for 0"} {
+		refuse(corev1.ConditionTrue, why)
+		if s := l.job.Status.State; s.Phase != batchv1alpha1.Pending || s.Reason != "Unschedulable" || s.Message != why {
+			t.Errorf("%+v, want %s", s, why)
+		}
+	}
+	refuse(corev1.ConditionFalse, "needs 2, room for 0")
+	if s := l.job.Status.State; s.Reason != "Pending" || len(l.job.Status.Conditions) != 1 {
+		t.Errorf("%+v with %d conditions", s, len(l.job.Status.Conditions))
+	}
+	l.check(t)
 }
 
 func TestATimeoutDelaysAnActionWhileItsCauseLasts(t *testing.T) {
