@@ -19,6 +19,7 @@ import (
 
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
+	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/test/cluster"
 )
 
@@ -204,6 +205,28 @@ func TestAJobIsScaled(t *testing.T) {
 		}
 		w.becomes(t, ns, "scaled", batchv1alpha1.Running, counted(replicas+1, 0, 0, 0))
 	}
+}
+
+// TestAJobBeginsWithItsMinimum: as upstream's own example, which says nothing of its task's
+// minimum, and its queue has no room for more.
+func TestAJobBeginsWithItsMinimum(t *testing.T) {
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	w.queue(t, "three", schedulingv1beta1.QueueSpec{Capability: cpu("3").Requests})
+	w.inState(t, "three", schedulingv1beta1.QueueStateOpen)
+	if err := w.ApplyYAML(t.Context(), ns, `
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: elastic}
+spec:
+  minAvailable: 3
+  queue: three
+  tasks:
+  - {name: nginx, replicas: 6, template: {spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}}
+`); err != nil {
+		t.Fatal(err)
+	}
+	w.becomes(t, ns, "elastic", batchv1alpha1.Running, counted(3, 0, 0, 0))
 }
 
 func TestAJobGoesAfterItsTime(t *testing.T) {

@@ -329,6 +329,27 @@ func TestAQueueIsReadWithItsPlaceInTheTree(t *testing.T) {
 	}
 }
 
+// TestRolesCountAsFarAsTheGangNeedsThem: upstream's own example has 6 replicas, of which 3
+// may begin.
+func TestRolesCountAsFarAsTheGangNeedsThem(t *testing.T) {
+	for name, tt := range map[string]struct {
+		least int32
+		roles map[string]int32
+		want  []model.RoleMin
+	}{
+		"as many as it needs": {3, map[string]int32{"ps": 1, "worker": 2}, []model.RoleMin{{Role: "ps", Min: 1}, {Role: "worker", Min: 2}}},
+		"fewer":               {3, map[string]int32{"ps": 1}, []model.RoleMin{{Role: "ps", Min: 1}}},
+		"more":                {3, map[string]int32{"nginx": 6}, []model.RoleMin{{Role: "nginx"}}},
+		"more together":       {3, map[string]int32{"ps": 2, "worker": 2}, []model.RoleMin{{Role: "ps"}, {Role: "worker"}}},
+		"no gang":             {0, map[string]int32{"ps": 1}, []model.RoleMin{{Role: "ps"}}},
+	} {
+		got := intake.PodGroup(&schedulingv1beta1.PodGroup{Spec: schedulingv1beta1.PodGroupSpec{MinMember: tt.least, MinTaskMember: tt.roles}}, 0)
+		if diff := cmp.Diff(tt.want, got.RoleMin); diff != "" || got.Problem != nil {
+			t.Errorf("%s: %s%+v", name, diff, got.Problem)
+		}
+	}
+}
+
 func TestWhatAGangAsksThatCanNotBeCheckedIsSaid(t *testing.T) {
 	tests := map[string]struct {
 		spec schedulingv1beta1.PodGroupSpec

@@ -61,16 +61,25 @@ func tooMany(field, what string, n, most int) *reason.Reason {
 	}
 }
 
-// roles takes over how many tasks of each role a gang needs, unless they are too many.
+// roles takes over how many tasks of each role a gang needs, unless they are too many. Where
+// they are more together than the gang itself needs, only that counts: a job that may begin
+// with fewer pods than its tasks have says so by its minimum alone.
 func roles(g *model.GangSpec, least map[string]int32) (bad *reason.Reason) {
 	if n := len(least); n > mostRoles {
 		return tooMany("spec.minTaskMember", "roles", n, mostRoles)
 	}
+	var sum int64
 	for _, role := range slices.Sorted(maps.Keys(least)) {
 		if least[role] < 0 {
 			bad = invalid("spec.minTaskMember["+role+"]", least[role])
 		}
+		sum += int64(least[role])
 		g.RoleMin = append(g.RoleMin, model.RoleMin{Role: role, Min: least[role]})
+	}
+	if sum > int64(g.Min) {
+		for i := range g.RoleMin {
+			g.RoleMin[i].Min = 0
+		}
 	}
 	return bad
 }
