@@ -57,7 +57,7 @@ func (f *firm) used() map[string]int {
 // it deserves and who reclaims no more, and at rest nobody waits who could take back.
 func TestDevicesAreTakenBackAsDeserved(t *testing.T) {
 	taken := 0
-	rapid.Check(t, func(t *rapid.T) {
+	world := func(t *rapid.T) {
 		s, err := sim.New(conf.Default(), plugins.Builtin())
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +75,10 @@ func TestDevicesAreTakenBackAsDeserved(t *testing.T) {
 			f.happen()
 			taken += f.settle()
 		}
-	})
+	}
+	for n := 0; n < 20 && taken == 0; n++ { // in one of fifteen times a hundred worlds nobody takes
+		rapid.Check(t, world)
+	}
 	if taken == 0 {
 		t.Error("nothing was ever taken back")
 	}
