@@ -58,6 +58,7 @@ type GangSpec struct {
 	Min          int32 // tasks that must run together; 0: each for itself
 	RoleMin      []RoleMin
 	SubGroups    []SubGroup
+	Near         *Near // nil: its tasks may run anywhere
 	MinResources resource.List
 	Annotations  map[string]string // scheduling hints, volcano.sh/…
 	Unread       []string          // what of them counts as not given, whatever plugins there are, and why
@@ -80,6 +81,16 @@ type SubGroup struct {
 	By       []string              // label keys
 	Size     int32
 	Least    int32
+	Near     *Near // how near one another the tasks of one part must or should be; nil: as their gang says
+}
+
+// Near is how near one another tasks must or should run, by tiers of the areas into which
+// the network is divided: the lower the tier, the nearer are the nodes of an area.
+type Near struct {
+	Field    string // that says so
+	Hard     bool   // rather than further apart they wait
+	Tier     *int   // the highest that they may span; nil: any, or TierName's
+	TierName string // that tier's name; empty: it is given by number, if at all
 }
 
 // TaskSpec is what is told of a pod. UID is its key.

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,6 +62,19 @@ func (g *Gang) Parts() []Part {
 	}
 	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(a.Policy, b.Policy) })
 	return parts
+}
+
+// NearOf returns what a task's sub-group says of how near its tasks must or should be, and
+// which sub-group that is: it has the same name for all its tasks. Nil when none says so.
+func (g *Gang) NearOf(t *Task) (near *Near, part string) {
+	if !slices.ContainsFunc(g.SubGroups, func(s SubGroup) bool { return s.Near != nil }) {
+		return nil, ""
+	}
+	policy := g.policyOf(t)
+	if policy < 0 || g.SubGroups[policy].Near == nil {
+		return nil, ""
+	}
+	return g.SubGroups[policy].Near, strconv.Itoa(policy) + "/" + t.values(g.SubGroups[policy].By)
 }
 
 // policyOf returns which sub-group policy t falls under, -1 for none.

@@ -108,9 +108,9 @@ func (r Reason) arithmetic() string {
 	case Gated:
 		return fmt.Sprintf("%sneeds %d, only %d are free of scheduling gates (short %d)", r.role(), r.Need, r.Have, r.Need-r.Have)
 	case NotEnoughNodes:
-		return fmt.Sprintf("%sneeds %d%s, room for %d (short %d)%s%s", r.role(), r.Need, r.each(), r.Room, r.Need-r.Room, r.shut(), r.tallies())
+		return fmt.Sprintf("%s%sneeds %d%s, room for %d (short %d)%s%s", r.near(), r.role(), r.Need, r.each(), r.Room, r.Need-r.Room, r.shut(), r.tallies())
 	case NeverFits:
-		return fmt.Sprintf("%sneeds %d%s, and even with all nodes empty only %d would fit%s%s", r.role(), r.Need, r.each(), r.Empty, r.advice(), r.tallies())
+		return fmt.Sprintf("%s%sneeds %d%s, and even with all nodes empty only %d would fit%s%s", r.near(), r.role(), r.Need, r.each(), r.Empty, r.advice(), r.tallies())
 	case NotEnoughCluster:
 		return fmt.Sprintf("minResources exceed what is free in the cluster%s: %s", r.factor(), r.shortages())
 	case NamespaceQuota:
@@ -120,10 +120,25 @@ func (r Reason) arithmetic() string {
 	}
 }
 
+// near says that all of it must be near one another, and of which area of the network the
+// numbers are: the one that would hold it soonest.
+func (r Reason) near() string {
+	if r.Kind != "HyperNode" {
+		return ""
+	}
+	of := "any tier"
+	if r.Value != "" {
+		of = "tier " + r.Value + " or less"
+	}
+	return fmt.Sprintf("within one HyperNode of %s, most likely %s: ", of, r.Object)
+}
+
 // advice says what would let in what never fits. Where it may not use nodes that
 // would hold it, asking for less is none.
 func (r Reason) advice() string {
 	switch {
+	case r.Barred == 0 && r.Kind == "HyperNode":
+		return ": ask for less, allow a higher tier, or add nodes to it"
 	case r.Barred == 0:
 		return ": ask for less, or add nodes"
 	case r.Empty+r.Barred < r.Need:

@@ -8,6 +8,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	topologyv1alpha1 "github.com/muster-sh/muster/apis/topology/v1alpha1"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
@@ -30,9 +31,33 @@ func (s *Sim) gone(w words) error {
 		}
 	case "claim":
 		s.engine.Apply(engine.ObjectSet{Object: &resourcev1.ResourceClaim{ObjectMeta: named(name)}, Gone: true})
+	case "hypernode":
+		s.engine.Apply(engine.ObjectSet{Object: &topologyv1alpha1.HyperNode{ObjectMeta: named(name)}, Gone: true})
 	default:
-		return fmt.Errorf("gone %s: write node, queue, gang, task or claim", w.at(1))
+		return fmt.Errorf("gone %s: write node, queue, gang, task, claim or hypernode", w.at(1))
 	}
+	return nil
+}
+
+// hyperNode tells which nodes are near one another.
+func (s *Sim) hyperNode(w words) error {
+	tier, err := w.number("tier")
+	if err != nil {
+		return err
+	}
+	h := &topologyv1alpha1.HyperNode{ObjectMeta: named(w.at(1))}
+	h.Spec.Tier, h.Spec.TierName = int(tier), w.named["name"]
+	//muster:anyorder members are a set
+	for key, of := range map[string]topologyv1alpha1.MemberType{"nodes": topologyv1alpha1.MemberTypeNode, "of": topologyv1alpha1.MemberTypeHyperNode} {
+		for name := range strings.SplitSeq(w.named[key], ",") {
+			if name != "" {
+				h.Spec.Members = append(h.Spec.Members, topologyv1alpha1.MemberSpec{
+					Type: of, Selector: topologyv1alpha1.MemberSelector{ExactMatch: &topologyv1alpha1.ExactMatch{Name: name}},
+				})
+			}
+		}
+	}
+	s.engine.Apply(engine.ObjectSet{Object: h})
 	return nil
 }
 

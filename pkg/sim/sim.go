@@ -53,13 +53,14 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 //	node NAME [cpu= memory= gpu= RESOURCE/NAME=] [labels=k:v,…] [taint=key:Effect] [cordoned]
 //	plugin NAME [ARGUMENT=VALUE] [first]    adds a plugin in a tier of its own, the last or the first; before anything else
 //	action NAME [ARGUMENT=VALUE]            adds an action; before anything else
+//	hypernode NAME tier=N [name=TIERNAME] [nodes=NAME,…] [of=HYPERNODE,…] which nodes are near one another
 //	queue NAME [RESOURCE=…] [guarantee.RESOURCE=…] [deserved.RESOURCE=…] [weight=N] [priority=N] [parent=NAME] [strict] [closed] [kept]   kept: nobody reclaims from it
-//	gang NAME [min=N] [tasks=N RESOURCE=… claims=NAME,… template=NAME] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [note=key:value,…] [select=k:v,…] [phase=P]
+//	gang NAME [min=N] [tasks=N RESOURCE=… claims=NAME,… template=NAME] [priority=N] [queue=NAME] [roles=role:min,…] [parts=label:least/size] [near=hard|soft|TIER|TIERNAME] [parts-near=…] [note=key:value,…] [select=k:v,…] [phase=P]
 //	tasks GANG ROLE N [RESOURCE=…] [claims=NAME,…] [template=NAME] [select=k:v,…] [tolerate=KEY] [priority=N] [labels=k:v,…] [gated] [queue-gated] [node=NAME] [nominated=NAME]
 //	claim|template NAME class=NAME [count=N] [capacity.DIMENSION=…]  for devices: shared, or one for each task
 //	devices CLASS N [DIMENSION=…]           so many devices of the class there are, each with so much of its dimensions
 //	pod NAME [RESOURCE=…] [node=NAME] [gated] a pod without a gang; with a node, not ours
-//	gone node|queue|gang|task|claim NAME
+//	gone node|queue|gang|task|claim|hypernode NAME
 //	confirm [GANG]                          the API server confirms all binds
 //	refuse TASK                             its binding is refused, and will be tried again
 //	fail TASK                               its binding is given up
@@ -106,6 +107,8 @@ func (s *Sim) tell(w words) error {
 	switch w.at(0) {
 	case "node":
 		return s.node(w)
+	case "hypernode":
+		return s.hyperNode(w)
 	case "queue":
 		return s.queue(w)
 	case "gang":
@@ -250,6 +253,7 @@ func (s *Sim) gang(w words) error {
 	if g.SubGroups, err = w.parts(); err != nil {
 		return err
 	}
+	g.Near = w.near("near", "spec.networkTopology")
 	if count == 0 {
 		if g.MinResources, err = w.resources(); err != nil {
 			return err

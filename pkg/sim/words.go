@@ -145,7 +145,24 @@ func (w words) parts() ([]model.SubGroup, error) {
 		return nil, fmt.Errorf("parts=%s: write label:least/size", text)
 	}
 	s.Name, s.By = label, []string{label}
+	s.Near = w.near("parts-near", "spec.subGroupPolicy["+label+"].networkTopology")
 	return []model.SubGroup{s}, nil
+}
+
+// near reads how near one another tasks must or should be: hard, soft, or the highest tier
+// that they may span, by number or by name.
+func (w words) near(key, field string) *model.Near {
+	text, ok := w.named[key]
+	if !ok {
+		return nil
+	}
+	n := &model.Near{Field: field, Hard: text != "soft"}
+	if tier, err := strconv.Atoi(text); err == nil {
+		n.Tier = &tier
+	} else if text != "soft" && text != "hard" {
+		n.TierName = text
+	}
+	return n
 }
 
 // shapeOf reads what decides where a task may run.

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/conformance"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/drf"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/networktopology"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodeorder"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/overcommit"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/predicates"
@@ -32,6 +33,7 @@ func Default() engine.Config {
 				{Name: proportion.Name},
 				{Name: nodeorder.Name},
 				{Name: binpack.Name},
+				{Name: networktopology.Name},
 			},
 		},
 	}
@@ -53,5 +55,6 @@ tiers:
   - name: proportion
   - name: nodeorder
   - name: binpack
+  - name: network-topology-aware
 `
 }

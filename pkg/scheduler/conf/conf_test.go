@@ -150,8 +150,8 @@ func TestSeedConfigurationsLoad(t *testing.T) {
 		"16-scheduler-conf-nodeorder.yaml":        {"", "priority, gang, nodeorder", 0},
 		"27-scheduler-conf-ha.yaml":               {"enqueue, allocate, backfill", "priority, gang, conformance, binpack", 0},
 		"28-configmap-percentage-of-nodes.yaml":   {"", "", 30},
-		"the default, as users would write it":    {"enqueue, allocate, backfill", "priority, gang, conformance, overcommit, drf, predicates, proportion, nodeorder, binpack", 0},
-		"the default's text under another .conf ": {"enqueue, allocate, backfill", "priority, gang, conformance, overcommit, drf, predicates, proportion, nodeorder, binpack", 0},
+		"the default, as users would write it":    {"enqueue, allocate, backfill", "priority, gang, conformance, overcommit, drf, predicates, proportion, nodeorder, binpack, network-topology-aware", 0},
+		"the default's text under another .conf ": {"enqueue, allocate, backfill", "priority, gang, conformance, overcommit, drf, predicates, proportion, nodeorder, binpack, network-topology-aware", 0},
 	}
 	fallback := conf.Summary(conf.Default())
 	for name, tt := range tests {

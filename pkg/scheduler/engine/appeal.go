@@ -82,7 +82,7 @@ func (e *Engine) elsewhere(gr group) bool {
 func (e *Engine) appeal(g *model.Gang) bool {
 	parts := g.Parts()
 	items := e.plead(g, parts)
-	if len(items) < 2 {
+	if len(items) < 2 || slices.ContainsFunc(items, func(it *plea) bool { return it.near != nil }) {
 		return false // of equal tasks any choice and arrangement is as good as another
 	}
 	nodes, bins := e.bins(items)
@@ -127,14 +127,17 @@ func (e *Engine) appeal(g *model.Gang) bool {
 // placeNominated is placeGroups with tasks on the nodes that they are nominated for, where
 // those will do. False, and no trace, when there are none, or the gang is not whole so.
 func (e *Engine) placeNominated(g *model.Gang, groups []group) bool {
-	some := func(gr group) bool { return slices.ContainsFunc(gr.tasks, nominated) }
+	some := func(gr group) bool { return gr.near == nil && slices.ContainsFunc(gr.tasks, nominated) }
 	if !slices.ContainsFunc(groups, some) || !e.World.Quota.Fits(g.Queue.ID, e.bill(groups).Sum, e.total) {
 		return false
 	}
 	mark := e.World.Mark()
 	var others []group
 	for _, gr := range groups {
-		if gr.tasks = e.placeWhereNominated(gr, nil); len(gr.tasks) > 0 {
+		if gr.near == nil {
+			gr.tasks = e.placeWhereNominated(gr, nil)
+		}
+		if len(gr.tasks) > 0 {
 			others = append(others, gr)
 		}
 	}
@@ -154,7 +157,7 @@ func (e *Engine) placeWhereNominated(gr group, may func(*model.Task) bool) (othe
 	judged := gr.kind == ""
 	for i, t := range gr.tasks {
 		n := e.World.NodeNamed(t.Nominated)
-		if n == nil || !gr.class.Fits(n) || n.Free.Times(gr.class.Req) == 0 || may != nil && !may(t) {
+		if n == nil || !gr.class.Fits(n) || n.Free.Times(gr.class.Req) == 0 || e.within != nil && !holds(e.within, n) || may != nil && !may(t) {
 			others = append(others, t)
 			continue
 		}
@@ -328,7 +331,7 @@ func looks(parts []model.Part, items []*plea) []string {
 func (e *Engine) bins(items []*plea) ([]*model.Node, []resource.Vector) {
 	var nodes []*model.Node
 	var bins []resource.Vector
-	for _, n := range e.World.Nodes() {
+	for _, n := range e.nodes() {
 		if slices.ContainsFunc(items, func(it *plea) bool { return it.class.Fits(n) && n.Free.Times(it.class.Req) > 0 }) {
 			nodes = append(nodes, n)
 			bins = append(bins, slices.Clone(n.Free))

@@ -175,7 +175,7 @@ func TestEachPartOfARunIsHandedToWhoHasAClock(t *testing.T) {
 		t.Errorf("%d tasks were placed, want 1", placed)
 	}
 	first := slices.Clone(parts)
-	want := []string{"0 overcommit", "0 drf", "0 proportion", "1 enqueue", "1 allocate", "1 backfill"}
+	want := []string{"0 overcommit", "0 drf", "0 proportion", "0 network-topology-aware", "1 enqueue", "1 allocate", "1 backfill"}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -161,7 +161,7 @@ func (c *Cycle) placeWhole(en *entry, mark model.Mark) Turn {
 // wait makes a gang wait for its minimum: for room that is being made for it, else for
 // what it was refused for.
 func (c *Cycle) wait(en *entry, no refusal, claims []model.Claim) Turn {
-	if c.engine.stands(claims, no.groups) && c.engine.coming(en, claims, c.Now) {
+	if c.engine.stands(en.gang, claims, no.groups) && c.engine.coming(en, claims, c.Now) {
 		c.engine.setAside(en.gang, claims)
 		return c.awaitRoom(en)
 	}

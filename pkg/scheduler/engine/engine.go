@@ -49,6 +49,7 @@ type Engine struct {
 	phases   map[*model.Queue]map[model.Phase]int // gangs by queue and phase
 	claimed  map[*model.Gang]bool                 // those for which room is set aside
 	views    map[model.ClassID]*view
+	within   []*model.Node                // where tasks may be placed at present; nil: everywhere
 	unmoved  map[*model.Task]victims.Pace // those that could not be made to go, and when they are told again
 	holders  victims.Holders
 	patience victims.Patience
@@ -270,4 +271,44 @@ func (e *Engine) Figures() Figures {
 		}
 	}
 	return f
+}
+
+// mayRun asks everything about a gang that does not depend on nodes.
+func (e *Engine) mayRun(g *model.Gang) (reason.Reason, model.Change, bool) {
+	if g.Problem != nil {
+		return *g.Problem, model.GangChanged, false
+	}
+	if !g.Queue.Known {
+		return reason.Reason{Code: reason.QueueMissing, Kind: "Queue", Object: g.Queue.Name}, model.QueueChanged, false
+	}
+	why, ok := e.queueTakes(g.Queue, g.Counts.Held() == 0)
+	return why, model.QueueChanged, ok
+}
+
+// queueTakes says whether a queue and all above it can be charged: one whose way
+// to the top is broken would run without the ceilings that stand there. Fresh
+// gangs want them all open as well.
+func (e *Engine) queueTakes(q *model.Queue, fresh bool) (reason.Reason, bool) {
+	at := q
+	for range e.World.Queues() {
+		if at.Problem != nil {
+			return *at.Problem, false
+		}
+		if fresh && at.Closed != "" {
+			return reason.Reason{Code: reason.QueueClosed, Kind: "Queue", Object: at.Name, Value: at.Closed}, false
+		}
+		if at.Parent == "" {
+			return reason.Reason{}, true
+		}
+		up := e.World.QueueNamed(at.Parent)
+		if up == nil || !up.Known {
+			return badParent(at, "there is no such queue; create it, or name another parent"), false
+		}
+		at = up
+	}
+	return badParent(q, "the queues above it form a circle; name a parent outside it"), false
+}
+
+func badParent(q *model.Queue, remedy string) reason.Reason {
+	return reason.Reason{Code: reason.Invalid, Kind: "Queue", Object: q.Name, Field: "spec.parent", Value: q.Parent, Remedy: remedy}
 }

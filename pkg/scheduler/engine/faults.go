@@ -206,3 +206,112 @@ func (c *Cycle) tellFaults() {
 	c.report.Faults = faults.n
 	faults.n, faults.news = 0, nil
 }
+
+// orphan is a pod that asks for our scheduler without a gang that exists.
+type orphan struct {
+	task  *model.Task
+	since time.Time
+	told  bool // it was refused
+}
+
+// callOutOrphans refuses pods that had no gang for too long, once each, and takes
+// that back when their gang comes.
+func (e *Engine) callOutOrphans(c *Cycle) {
+	for _, t := range e.World.TakeLoose() {
+		e.adopt(t, c.Now)
+	}
+	for _, en := range c.changed {
+		if en.gang.Known {
+			continue
+		}
+		for _, t := range en.gang.Tasks {
+			e.adopt(t, c.Now)
+		}
+	}
+	left := e.orphans[:0]
+	fault.Each(e.orphans, func(o *orphan) {
+		if c.callOut(o) {
+			delete(e.adopted, o.task)
+		} else {
+			left = append(left, o)
+		}
+	}, func(o *orphan, broke fault.Fault) {
+		delete(e.adopted, o.task)
+		e.note(Fault{Kind: "Pod", Object: o.task.Name, Doing: "see whether it has a PodGroup"}, broke)
+	})
+	clear(e.orphans[len(left):])
+	e.orphans = left
+}
+
+// adopt begins to count how long a pod has no gang.
+func (e *Engine) adopt(t *model.Task, now time.Time) {
+	if !e.adopted[t] {
+		e.adopted[t] = true
+		e.orphans = append(e.orphans, &orphan{task: t, since: now})
+	}
+}
+
+// callOut says of one orphan what there is to say, and whether it is none any more.
+func (c *Cycle) callOut(o *orphan) (settled bool) {
+	t := o.task
+	tell := func(why reason.Reason) {
+		c.emit(Refuse{Gang: t.TaskSpec.Gang, UID: t.UID, Task: t.Name, Why: why})
+	}
+	switch {
+	case c.World.TaskOf(t.UID) != t || (t.Bucket != model.Waiting && t.Bucket != model.Gated):
+		return true
+	case t.Gang != nil && t.Gang.Known:
+		if o.told {
+			tell(reason.Reason{Code: reason.GangFound, Object: t.Gang.Key})
+		}
+		return true
+	case t.Bucket == model.Gated:
+		o.since = c.Now // whoever gates it may give it a gang yet
+	case o.told || c.Now.Before(o.since.Add(c.engine.config.OrphansAfter)):
+	case t.Gang != nil:
+		o.told = true
+		tell(reason.Reason{Code: reason.GangMissing, Object: t.Gang.Key})
+	default:
+		o.told = true
+		tell(reason.Reason{Code: reason.NoGang})
+	}
+	return false
+}
+
+// notice says what can't be right in the hints of gangs and queues that changed.
+func (c *Cycle) notice() {
+	for _, name := range c.engine.told {
+		if q := c.World.QueueNamed(name); q != nil && q.Known {
+			if said := few(slices.Concat(q.Unread, c.engine.tiers.NoticesOnQueue(q))); len(said) > 0 {
+				c.emit(Notice{Queue: name, Said: said})
+			}
+		}
+	}
+	c.engine.told = nil
+	for _, en := range c.changed {
+		if !en.gang.Known {
+			continue
+		}
+		said := few(slices.Concat(en.gang.Unread, c.engine.tiers.Notices(en.gang)))
+		if !slices.Equal(said, en.said) && len(said) > 0 {
+			c.emit(Notice{Gang: en.gang.Key, UID: en.gang.UID, Said: said})
+		}
+		en.said = said
+	}
+}
+
+// few bounds what is said of one thing: who tells it has others to tell of.
+func few(said []string) []string {
+	const most, letters = 10, 500
+	more := len(said) > most
+	if more {
+		said = said[:most]
+	}
+	for i := range said {
+		said[i] = reason.Clip(said[i], letters)
+	}
+	if more {
+		said = append(said, "there is more like that: correct these first")
+	}
+	return said
+}

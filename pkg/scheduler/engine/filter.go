@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/muster-sh/muster/pkg/fault"
@@ -246,8 +247,18 @@ func (k *count) add(n *model.Node, v *view) {
 	}
 }
 
-// keep makes a tally of all nodes of a count.
+// keep makes a tally of all nodes of a count, for others to ask for.
 func (e *Engine) keep(k *count) *tally {
+	e.word(k)
+	for len(e.tallies) <= int(k.class.ID) {
+		e.tallies = append(e.tallies, tally{})
+	}
+	e.tallies[k.class.ID] = k.tally
+	return &e.tallies[k.class.ID]
+}
+
+// word puts the causes of a count into words.
+func (e *Engine) word(k *count) {
 	add := func(cause string, nodes int) {
 		if nodes > 0 {
 			k.nodes = append(k.nodes, reason.Tally{Cause: cause, Nodes: nodes})
@@ -262,24 +273,23 @@ func (e *Engine) keep(k *count) *tally {
 		add(e.World.Resources.Name(d)+" reserved for gangs that waited longer", k.reserved[d])
 	}
 	sortTally(k.nodes)
-	for len(e.tallies) <= int(k.class.ID) {
-		e.tallies = append(e.tallies, tally{})
-	}
-	e.tallies[k.class.ID] = k.tally
-	return &e.tallies[k.class.ID]
 }
 
 // explain says what keeps a class off the nodes.
 func (e *Engine) explain(c *model.Class) *tally {
 	v := e.view(c)
-	if int(c.ID) < len(e.tallies) {
+	if e.within == nil && int(c.ID) < len(e.tallies) {
 		if s := &e.tallies[c.ID]; s.class == c && s.epoch == e.World.Epoch {
 			return s
 		}
 	}
 	k := e.newCount(c)
-	for _, n := range e.World.Nodes() {
+	for _, n := range e.nodes() {
 		k.add(n, v)
+	}
+	if e.within != nil {
+		e.word(k)
+		return &k.tally
 	}
 	return e.keep(k)
 }
@@ -293,7 +303,7 @@ func sortTally(tally []reason.Tally) {
 // noRoom says why the tasks of a group have no room.
 func (e *Engine) noRoom(gr group) refusal {
 	s, need := e.explain(gr.class), int64(len(gr.tasks))
-	room := e.view(gr.class).room
+	room := e.room(gr.class)
 	why := reason.Reason{
 		Code: reason.NotEnoughNodes, Role: gr.role, Need: need, Room: room,
 		Each: s.each, Empty: s.empty, Shut: s.shut, Total: s.total, Nodes: s.nodes,
@@ -302,4 +312,33 @@ func (e *Engine) noRoom(gr group) refusal {
 		why.Code, why.Barred = reason.NeverFits, s.barred
 	}
 	return refusal{why: why, wakes: roomWakes | e.tiers.NodeWakes(), short: shortfall{class: gr.class, need: need}}
+}
+
+// occupy puts tasks that found no room where their gang may not go, so that what is
+// shut there is not named to others of it as well.
+func (e *Engine) occupy(tasks []*model.Task, groups []group) {
+	for _, n := range e.nodes() {
+		if !n.Known || slices.ContainsFunc(groups, func(gr group) bool { return gr.class.Fits(n) }) {
+			continue
+		}
+		for ; len(tasks) > 0 && n.Free.Times(tasks[0].Class.Req) > 0; tasks = tasks[1:] {
+			e.World.Place(tasks[0], n)
+		}
+	}
+}
+
+// withinOne has a reason say that it speaks of one area of the network, within which tasks must be.
+func withinOne(why reason.Reason, near *model.Near, a framework.Area) reason.Reason {
+	if why.Kind == "HyperNode" {
+		why.Object += " in " + a.Name // of a sub-group that must be nearer
+		return why
+	}
+	why.Kind, why.Object = "HyperNode", a.Name
+	switch {
+	case near.TierName != "":
+		why.Value = strconv.Quote(near.TierName)
+	case near.Tier != nil:
+		why.Value = strconv.Itoa(*near.Tier)
+	}
+	return why
 }

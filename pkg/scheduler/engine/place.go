@@ -7,7 +7,6 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
-	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
@@ -20,7 +19,7 @@ func (e *Engine) place(gr group, more func(placed int) bool) (int, refusal) {
 	if len(gr.tasks) == 0 {
 		return 0, refusal{} // all went where they were nominated: nobody is left to be judged
 	}
-	if gr.kind != "" {
+	if gr.kind != "" || e.within != nil {
 		return e.placeJudged(gr, more)
 	}
 	v := e.view(gr.class)
@@ -63,7 +62,7 @@ func (d *domain) room(c *model.Class) (sum int64) {
 // placeJudged is place for tasks whose nodes plugins judge by what was placed
 // before. The judges are asked once per domain and placement, best domain first.
 func (e *Engine) placeJudged(gr group, more func(placed int) bool) (int, refusal) {
-	if more == nil && e.view(gr.class).room < int64(len(gr.tasks)) {
+	if more == nil && e.room(gr.class) < int64(len(gr.tasks)) {
 		return 0, e.noRoom(gr) // whatever the judges say
 	}
 	panel, why, wakes, ok := e.tiers.Judge(gr.tasks[0])
@@ -176,7 +175,7 @@ func (e *Engine) domains(c *model.Class, panel *framework.Panel) []*domain {
 	e.rate(c)
 	var domains []*domain
 	index := map[string]*domain{}
-	for _, n := range e.World.Nodes() {
+	for _, n := range e.nodes() {
 		if !c.Fits(n) || n.Free.Times(c.Req) == 0 {
 			continue
 		}
@@ -193,6 +192,27 @@ func (e *Engine) domains(c *model.Class, panel *framework.Panel) []*domain {
 		heapify(d.heap)
 	}
 	return domains
+}
+
+// nodes is where tasks may be placed at present.
+func (e *Engine) nodes() []*model.Node {
+	if e.within != nil {
+		return e.within
+	}
+	return e.World.Nodes()
+}
+
+// room is how many tasks of a class find room there.
+func (e *Engine) room(c *model.Class) int64 {
+	v := e.view(c)
+	if e.within == nil {
+		return v.room
+	}
+	var sum int64
+	for _, n := range e.within {
+		sum += int64(v.fit[n.ID])
+	}
+	return sum
 }
 
 // noDomain says why no node would do for the next task after placed of a group
@@ -235,7 +255,7 @@ func (c *Cycle) reserve(en *entry, no refusal, claims []model.Claim) {
 	default:
 		return // room alone would not help, or it is kept for others
 	}
-	if !e.stands(claims, no.groups) {
+	if !e.stands(g, claims, no.groups) {
 		others := e.claims(g, no.groups)
 		if claims != nil && !slices.EqualFunc(claims, others, alike) {
 			c.World.Happened |= model.NodeRoom | model.QueueRoom // what it does not claim any more
@@ -262,9 +282,10 @@ func alike(a, b model.Claim) bool {
 }
 
 // stands reports whether claims are still good for what a gang needs.
-func (e *Engine) stands(claims []model.Claim, groups []group) bool {
+func (e *Engine) stands(g *model.Gang, claims []model.Claim, groups []group) bool {
 	var need, have int64
 	var devices []model.Claim
+	var at []*model.Node
 	for _, gr := range groups {
 		need += int64(len(gr.tasks))
 	}
@@ -277,6 +298,12 @@ func (e *Engine) stands(claims []model.Claim, groups []group) bool {
 			return false
 		}
 		have += claim.N
+		at = append(at, claim.Node)
+	}
+	if g.Near != nil && g.Near.Hard && len(groups) > 0 {
+		if _, _, ok := e.areas(g, g.Near, groups, at); !ok {
+			return false // the network is divided otherwise now
+		}
 	}
 	return len(claims) > 0 && have == need && slices.EqualFunc(devices, e.claimDevices(groups), alike)
 }
@@ -290,42 +317,19 @@ func (e *Engine) claimDevices(groups []group) []model.Claim {
 	return []model.Claim{{Req: devices, N: 1}}
 }
 
-// claims chooses nodes for groups of tasks by what would fit if those nodes ran
-// nothing but what the gang has there and others have claimed: nodes that have most room
-// now first, since they will have enough soonest. Nil when even that is not enough.
-func (e *Engine) claims(g *model.Gang, groups []group) []model.Claim {
-	taken := map[model.NodeID]resource.Vector{}
-	for _, t := range g.Tasks {
-		if t.Placed() {
-			used := taken[t.On.ID]
-			used.Add(t.Class.Req, 1)
-			taken[t.On.ID] = used
-		}
+// claims chooses nodes for groups of tasks by what would fit if those nodes ran nothing but
+// what the gang has there and others have claimed; for tasks that must be near one another,
+// in one area of the network. Nil when even that is not enough.
+func (e *Engine) claims(g *model.Gang, groups []group) (claims []model.Claim) {
+	if g.Near == nil || !g.Near.Hard || len(groups) == 0 {
+		return e.claimsHere(g, groups)
 	}
-	if slices.ContainsFunc(groups, func(gr group) bool { return gr.kind != "" }) {
-		return e.claimsJudged(g, groups)
-	}
-	claims := e.claimDevices(groups)
-	for _, gr := range groups {
-		req, left := gr.class.Req, int64(len(gr.tasks))
-		for _, n := range e.soonest(gr.class) {
-			room := append(resource.Vector{}, n.Allocatable...)
-			room.Add(n.Claimed, -1)
-			room.Add(taken[n.ID], -1)
-			fit := min(left, room.Times(req))
-			if fit <= 0 {
-				continue
-			}
-			claims = append(claims, model.Claim{Node: n, Req: req, N: fit})
-			used := taken[n.ID]
-			used.Add(req, fit)
-			taken[n.ID] = used
-			if left -= fit; left == 0 {
-				break
-			}
-		}
-		if left > 0 {
-			return nil
+	areas, _, _ := e.areas(g, g.Near, groups, nil)
+	areas = e.likeliest(areas, groups)
+	for _, a := range areas[:min(len(areas), mostAreas)] {
+		e.inside(a, func() { claims = e.claimsHere(g, groups) })
+		if claims != nil {
+			break
 		}
 	}
 	return claims

@@ -190,7 +190,7 @@ func (e *Engine) plan(g *model.Gang, what want, now time.Time) (victims.Outcome,
 	affords := func() bool { return w.Quota.Fits(g.Queue.ID, need, e.total) }
 	r := victims.Request{
 		Gang: g, Need: need, Rules: what.rules, Sparing: e.sparing, Beyond: what.beyond, In: least(groups), Now: now, Stays: e.stays, Holders: &e.holders,
-		Counts: len(groups) == 1 && groups[0].kind == "" && (what.beyond || !e.mixed(g)), Ceiling: !affords(),
+		Counts: len(groups) == 1 && groups[0].kind == "" && groups[0].near == nil && g.Near == nil && (what.beyond || !e.mixed(g)), Ceiling: !affords(),
 		Enough: func() bool {
 			return affords() && !slices.ContainsFunc(groups, func(gr group) bool { return e.view(gr.class).room < int64(len(gr.tasks)) })
 		},

@@ -4,19 +4,20 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"time"
 
-	"github.com/muster-sh/muster/pkg/fault"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // group is the waiting tasks of one role, class and kind: what fits one fits all.
 type group struct {
 	class *model.Class
 	role  string
-	kind  string // see framework.JudgesTasks; empty: no plugin judges it
+	kind  string      // see framework.JudgesTasks; empty: no plugin judges it
+	near  *model.Near // how near the tasks of one sub-group must or should be; nil: as their gang says
+	part  string      // which sub-group that is
 	tasks []*model.Task
 	room  int64
 }
@@ -148,15 +149,19 @@ func waiting(g *model.Gang) iter.Seq[*model.Task] {
 	}
 }
 
-// groupsOf sorts tasks by role, class and kind, in the order in which those first appear.
+// groupsOf sorts tasks by role, class and kind, and by sub-group where each is to be kept
+// together, in the order in which those first appear.
 func (e *Engine) groupsOf(tasks []*model.Task) []group {
 	var groups []group
 	for _, t := range tasks {
 		kind := e.tiers.Kind(t)
-		i := slices.IndexFunc(groups, func(g group) bool { return g.class == t.Class && g.role == t.Role && g.kind == kind })
+		near, part := t.Gang.NearOf(t)
+		i := slices.IndexFunc(groups, func(g group) bool {
+			return g.class == t.Class && g.role == t.Role && g.kind == kind && g.part == part
+		})
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, group{class: t.Class, role: t.Role, kind: kind})
+			groups = append(groups, group{class: t.Class, role: t.Role, kind: kind, near: near, part: part})
 		}
 		groups[i].tasks = append(groups[i].tasks, t)
 	}
@@ -176,115 +181,6 @@ func (e *Engine) mixed(g *model.Gang) bool {
 		}
 	}
 	return false
-}
-
-// orphan is a pod that asks for our scheduler without a gang that exists.
-type orphan struct {
-	task  *model.Task
-	since time.Time
-	told  bool // it was refused
-}
-
-// callOutOrphans refuses pods that had no gang for too long, once each, and takes
-// that back when their gang comes.
-func (e *Engine) callOutOrphans(c *Cycle) {
-	for _, t := range e.World.TakeLoose() {
-		e.adopt(t, c.Now)
-	}
-	for _, en := range c.changed {
-		if en.gang.Known {
-			continue
-		}
-		for _, t := range en.gang.Tasks {
-			e.adopt(t, c.Now)
-		}
-	}
-	left := e.orphans[:0]
-	fault.Each(e.orphans, func(o *orphan) {
-		if c.callOut(o) {
-			delete(e.adopted, o.task)
-		} else {
-			left = append(left, o)
-		}
-	}, func(o *orphan, broke fault.Fault) {
-		delete(e.adopted, o.task)
-		e.note(Fault{Kind: "Pod", Object: o.task.Name, Doing: "see whether it has a PodGroup"}, broke)
-	})
-	clear(e.orphans[len(left):])
-	e.orphans = left
-}
-
-// adopt begins to count how long a pod has no gang.
-func (e *Engine) adopt(t *model.Task, now time.Time) {
-	if !e.adopted[t] {
-		e.adopted[t] = true
-		e.orphans = append(e.orphans, &orphan{task: t, since: now})
-	}
-}
-
-// callOut says of one orphan what there is to say, and whether it is none any more.
-func (c *Cycle) callOut(o *orphan) (settled bool) {
-	t := o.task
-	tell := func(why reason.Reason) {
-		c.emit(Refuse{Gang: t.TaskSpec.Gang, UID: t.UID, Task: t.Name, Why: why})
-	}
-	switch {
-	case c.World.TaskOf(t.UID) != t || (t.Bucket != model.Waiting && t.Bucket != model.Gated):
-		return true
-	case t.Gang != nil && t.Gang.Known:
-		if o.told {
-			tell(reason.Reason{Code: reason.GangFound, Object: t.Gang.Key})
-		}
-		return true
-	case t.Bucket == model.Gated:
-		o.since = c.Now // whoever gates it may give it a gang yet
-	case o.told || c.Now.Before(o.since.Add(c.engine.config.OrphansAfter)):
-	case t.Gang != nil:
-		o.told = true
-		tell(reason.Reason{Code: reason.GangMissing, Object: t.Gang.Key})
-	default:
-		o.told = true
-		tell(reason.Reason{Code: reason.NoGang})
-	}
-	return false
-}
-
-// notice says what can't be right in the hints of gangs and queues that changed.
-func (c *Cycle) notice() {
-	for _, name := range c.engine.told {
-		if q := c.World.QueueNamed(name); q != nil && q.Known {
-			if said := few(slices.Concat(q.Unread, c.engine.tiers.NoticesOnQueue(q))); len(said) > 0 {
-				c.emit(Notice{Queue: name, Said: said})
-			}
-		}
-	}
-	c.engine.told = nil
-	for _, en := range c.changed {
-		if !en.gang.Known {
-			continue
-		}
-		said := few(slices.Concat(en.gang.Unread, c.engine.tiers.Notices(en.gang)))
-		if !slices.Equal(said, en.said) && len(said) > 0 {
-			c.emit(Notice{Gang: en.gang.Key, UID: en.gang.UID, Said: said})
-		}
-		en.said = said
-	}
-}
-
-// few bounds what is said of one thing: who tells it has others to tell of.
-func few(said []string) []string {
-	const most, letters = 10, 500
-	more := len(said) > most
-	if more {
-		said = said[:most]
-	}
-	for i := range said {
-		said[i] = reason.Clip(said[i], letters)
-	}
-	if more {
-		said = append(said, "there is more like that: correct these first")
-	}
-	return said
 }
 
 // openGates opens the gates of tasks that wait for their queue to have room, as far
@@ -338,4 +234,113 @@ func (e *Engine) toOpen(g *model.Gang) (open []*model.Task, takes resource.Vecto
 		open, takes = append(open, t), slices.Clone(bill.Sum)
 	}
 	return open, takes, refusal{}, true
+}
+
+// mostAreas bounds in how many areas of the network a placement is tried at once.
+const mostAreas = 64
+
+// nearby has tasks of a gang placed that must or should be near one another: within the
+// first area of the network in which they find room, nearest first; where they only should
+// be, anywhere else after that. place leaves what it placed on false to be taken back.
+func (e *Engine) nearby(g *model.Gang, near *model.Near, groups []group, place func() (refusal, bool)) (refusal, bool) {
+	if near == nil {
+		return place()
+	}
+	areas, first, ok := e.areas(g, near, groups, nil)
+	if !ok {
+		return first, false
+	}
+	mark, tries := e.World.Mark(), mostAreas
+	for _, a := range areas {
+		no, ok := refusal{}, false
+		e.inside(a, func() {
+			if tries > 0 && (e.lackingRoom(groups) < 0 || near == g.Near && !g.Whole() && e.mixed(g)) {
+				tries--
+				no, ok = place()
+			}
+		})
+		if ok || !no.lacksNodes() {
+			return no, ok
+		}
+		e.World.Rollback(mark)
+	}
+	if !near.Hard {
+		return place()
+	}
+	a := e.likeliest(areas, groups)[0]
+	var no refusal
+	e.inside(a, func() {
+		if no, _ = place(); no.why.Code == "" {
+			no = e.noRoom(groups[max(0, e.lackingRoom(groups))])
+		}
+	})
+	no.why = withinOne(no.why, near, a)
+	no.wakes, no.long = no.wakes|first.wakes, no.long || tries < mostAreas
+	return no, false
+}
+
+// areas lists the areas of the network within which tasks of a gang may run, all that are
+// placed already, and those nodes, among them; see [framework.KnowsAreas]. What is said of
+// how near tasks must be is their sub-group's, where it is not their gang's.
+func (e *Engine) areas(g *model.Gang, near *model.Near, groups []group, at []*model.Node) ([]framework.Area, refusal, bool) {
+	var need resource.Vector
+	for _, gr := range groups {
+		need.Add(gr.class.Req, int64(len(gr.tasks)))
+	}
+	for _, t := range g.Tasks {
+		if !t.Placed() {
+			continue
+		}
+		if _, part := g.NearOf(t); near == g.Near || part == groups[0].part {
+			at = append(at, t.On)
+		}
+	}
+	areas, why, wakes, ok := e.tiers.Areas(near, need, at)
+	return areas, refusal{why: why, wakes: wakes}, ok
+}
+
+// inside has something done within an area, as far as that is within the one that it is done in already.
+func (e *Engine) inside(a framework.Area, do func()) {
+	outer := e.within
+	defer func() { e.within = outer }()
+	e.within = a.Nodes
+	if outer != nil {
+		e.within = slices.DeleteFunc(slices.Clone(a.Nodes), func(n *model.Node) bool { return !holds(outer, n) })
+	}
+	do()
+}
+
+// holds reports whether a node is among those, which stand in order of ID.
+func holds(nodes []*model.Node, n *model.Node) bool {
+	_, ok := slices.BinarySearchFunc(nodes, n.ID, func(a *model.Node, id model.NodeID) int { return cmp.Compare(a.ID, id) })
+	return ok
+}
+
+// enough reports whether a gang has the tasks that it needs, behind gates or not;
+// if not, how many which of its roles lacks.
+func enough(g *model.Gang) (reason.Reason, bool) {
+	for i := range g.Roles {
+		r := &g.Roles[i]
+		if why, ok := r.Exist(r.Min, r.Name); !ok {
+			return why, false
+		}
+	}
+	return g.Counts.Exist(g.Min, "")
+}
+
+// stuck says that the API server does not take the binding of a task.
+func stuck(t *model.Task) reason.Reason {
+	return reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}
+}
+
+// least is the task of least priority of groups; of those that are equal, the first.
+func least(groups []group) (last *model.Task) {
+	for _, gr := range groups {
+		for _, t := range gr.tasks {
+			if last == nil || t.TaskSpec.Priority < last.TaskSpec.Priority {
+				last = t
+			}
+		}
+	}
+	return last
 }

@@ -30,48 +30,13 @@ type shortfall struct {
 	queue resource.Vector
 }
 
+// lacksNodes reports whether other nodes might do.
+func (r refusal) lacksNodes() bool {
+	return r.why.Code == "" || r.why.Code == reason.NotEnoughNodes || r.why.Code == reason.NeverFits
+}
+
 // roomWakes is what could give room on nodes.
 const roomWakes = model.NodeRoom | model.NodeChanged
-
-// mayRun asks everything about a gang that does not depend on nodes.
-func (e *Engine) mayRun(g *model.Gang) (reason.Reason, model.Change, bool) {
-	if g.Problem != nil {
-		return *g.Problem, model.GangChanged, false
-	}
-	if !g.Queue.Known {
-		return reason.Reason{Code: reason.QueueMissing, Kind: "Queue", Object: g.Queue.Name}, model.QueueChanged, false
-	}
-	why, ok := e.queueTakes(g.Queue, g.Counts.Held() == 0)
-	return why, model.QueueChanged, ok
-}
-
-// queueTakes says whether a queue and all above it can be charged: one whose way
-// to the top is broken would run without the ceilings that stand there. Fresh
-// gangs want them all open as well.
-func (e *Engine) queueTakes(q *model.Queue, fresh bool) (reason.Reason, bool) {
-	at := q
-	for range e.World.Queues() {
-		if at.Problem != nil {
-			return *at.Problem, false
-		}
-		if fresh && at.Closed != "" {
-			return reason.Reason{Code: reason.QueueClosed, Kind: "Queue", Object: at.Name, Value: at.Closed}, false
-		}
-		if at.Parent == "" {
-			return reason.Reason{}, true
-		}
-		up := e.World.QueueNamed(at.Parent)
-		if up == nil || !up.Known {
-			return badParent(at, "there is no such queue; create it, or name another parent"), false
-		}
-		at = up
-	}
-	return badParent(q, "the queues above it form a circle; name a parent outside it"), false
-}
-
-func badParent(q *model.Queue, remedy string) reason.Reason {
-	return reason.Reason{Code: reason.Invalid, Kind: "Queue", Object: q.Name, Field: "spec.parent", Value: q.Parent, Remedy: remedy}
-}
 
 // placeMinimum places what a gang lacks to be whole, all of it or, on false,
 // only a part that the caller must roll back.
@@ -84,6 +49,11 @@ func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 	}
 	missing := e.missing(g)
 	groups := e.groupsOf(missing)
+	return e.nearby(g, g.Near, groups, func() (refusal, bool) { return e.complete(g, groups, len(missing)) })
+}
+
+// complete places so many tasks, with which a gang is whole, where tasks may be placed at present.
+func (e *Engine) complete(g *model.Gang, groups []group, missing int) (refusal, bool) {
 	if e.placeNominated(g, groups) {
 		return refusal{}, true
 	}
@@ -101,7 +71,7 @@ func (e *Engine) placeMinimum(g *model.Gang) (refusal, bool) {
 			return refusal{}, true
 		}
 		no.long = true
-		if len(missing) < int(g.Counts.Waiting) {
+		if missing < int(g.Counts.Waiting) {
 			no.short = shortfall{} // another choice of tasks may do with less
 		}
 	}
@@ -124,12 +94,39 @@ func (e *Engine) placeGroups(g *model.Gang, groups []group) (refusal, bool) {
 	if over := e.World.Quota.Exceeded(g.Queue.ID, bill.Sum, e.total, false); over != nil {
 		return e.overLimit(over, bill), false
 	}
+	return e.placeAll(g, groups)
+}
+
+// placeAll is placeGroups whatever the queue says: sub-groups that are to be kept together
+// come first, each by itself.
+func (e *Engine) placeAll(g *model.Gang, groups []group) (refusal, bool) {
+	for len(groups) > 0 && slices.ContainsFunc(groups, func(gr group) bool { return gr.near != nil }) {
+		first := groups[slices.IndexFunc(groups, func(gr group) bool { return gr.near != nil })]
+		var part, others []group
+		for _, gr := range groups {
+			if gr.part == first.part {
+				part = append(part, gr)
+			} else {
+				others = append(others, gr)
+			}
+		}
+		if no, ok := e.nearby(g, first.near, part, func() (refusal, bool) { return e.placeEach(part) }); !ok {
+			no.short = shortfall{}
+			return no, false
+		}
+		groups = others
+	}
+	return e.placeEach(groups)
+}
+
+// placeEach places all tasks of all groups, those first that have least room.
+func (e *Engine) placeEach(groups []group) (refusal, bool) {
 	if len(groups) == 1 {
 		return e.placeGroup(groups[0])
 	}
 	for i := range groups {
 		gr := &groups[i]
-		if gr.room = e.view(gr.class).room; gr.room < int64(len(gr.tasks)) {
+		if gr.room = e.room(gr.class); gr.room < int64(len(gr.tasks)) {
 			return e.noRoom(*gr), false
 		}
 	}
@@ -166,8 +163,26 @@ func (e *Engine) everything(g *model.Gang) []reason.Reason {
 			break
 		}
 	}
+	if g.Near == nil || !g.Near.Hard {
+		return append(all, e.everythingOnNodes(groups)...)
+	}
+	areas, no, ok := e.areas(g, g.Near, groups, nil)
+	if !ok {
+		return append(all, no.why)
+	}
+	a := e.likeliest(areas, groups)[0]
+	e.inside(a, func() {
+		for _, why := range e.everythingOnNodes(groups) {
+			all = append(all, withinOne(why, g.Near, a))
+		}
+	})
+	return all
+}
+
+// everythingOnNodes lists what each group lacks of room when those before it have theirs.
+func (e *Engine) everythingOnNodes(groups []group) (all []reason.Reason) {
 	for i := range groups {
-		groups[i].room = e.view(groups[i].class).room
+		groups[i].room = e.room(groups[i].class)
 	}
 	scarcestFirst(groups)
 	for _, gr := range groups {
@@ -175,7 +190,7 @@ func (e *Engine) everything(g *model.Gang) []reason.Reason {
 		if placed == len(gr.tasks) {
 			continue
 		}
-		if no.why.Code == "" {
+		if no.why.Code == "" || gr.room < int64(len(gr.tasks)) {
 			no = e.noRoom(gr)
 			no.why.Room = int64(placed)
 		}
@@ -183,19 +198,6 @@ func (e *Engine) everything(g *model.Gang) []reason.Reason {
 		e.occupy(gr.tasks[placed:], groups)
 	}
 	return all
-}
-
-// occupy puts tasks that found no room where their gang may not go, so that what is
-// shut there is not named to others of it as well.
-func (e *Engine) occupy(tasks []*model.Task, groups []group) {
-	for _, n := range e.World.Nodes() {
-		if !n.Known || slices.ContainsFunc(groups, func(gr group) bool { return gr.class.Fits(n) }) {
-			continue
-		}
-		for ; len(tasks) > 0 && n.Free.Times(tasks[0].Class.Req) > 0; tasks = tasks[1:] {
-			e.World.Place(tasks[0], n)
-		}
-	}
 }
 
 // placeGroup places all tasks of a group, or says why that can't be.
@@ -240,11 +242,8 @@ func (e *Engine) placeRest(g *model.Gang, yields func() bool) (no refusal, yield
 // itself, with a chance to yield before each.
 func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, bool) {
 	if u.whole {
-		if e.placeNominated(g, u.groups) {
-			return refusal{}, yields()
-		}
 		mark := e.World.Mark()
-		no, ok := e.placeGroups(g, u.groups)
+		no, ok := e.placeAlso(g, u.groups)
 		if !ok {
 			e.World.Rollback(mark)
 		}
@@ -256,25 +255,62 @@ func (e *Engine) placeUnit(g *model.Gang, u unit, yields func() bool) (refusal, 
 		yielded = yielded || yields()
 		return !yielded && e.World.Quota.Fits(g.Queue.ID, e.World.Bill(t).Sum, e.total)
 	}
-	gr.tasks = e.placeWhereNominated(gr, may)
-	placed, no := e.place(gr, func(placed int) bool { return may(gr.tasks[placed]) })
-	left := gr.tasks[placed:]
-	switch {
-	case yielded || len(left) == 0:
+	left, no := e.placeSingly(g, gr, may)
+	if yielded || len(left) == 0 {
 		return refusal{}, yielded && len(left) > 0
-	case no.why.Code != "":
-		return no, false
 	}
 	bill := e.World.Bill(left[0])
 	if over := e.World.Quota.Exceeded(g.Queue.ID, bill.Sum, e.total, false); over != nil {
 		return e.overLimit(over, bill), false
 	}
-	no = e.noRoom(group{class: gr.class, role: gr.role, kind: gr.kind, tasks: left})
+	if no.why.Code != "" {
+		return no, false
+	}
+	gr.tasks = left
+	no = e.noRoom(gr)
 	no.short.need = 1 // each is worth an attempt by itself
 	if no.why.Empty > 0 {
 		no.why.Code, no.why.Barred = reason.NotEnoughNodes, 0
 	}
 	return no, false
+}
+
+// placeSingly places tasks of a group each for itself, as long as may says so, and returns
+// the others with what keeps them off all nodes, if that is not just want of room. Those
+// that must or should be near others are placed in the nearest area as far as it has room.
+func (e *Engine) placeSingly(g *model.Gang, gr group, may func(*model.Task) bool) ([]*model.Task, refusal) {
+	if g.Near == nil && gr.near == nil {
+		gr.tasks = e.placeWhereNominated(gr, may)
+		placed, no := e.place(gr, func(placed int) bool { return may(gr.tasks[placed]) })
+		return gr.tasks[placed:], no
+	}
+	for len(gr.tasks) > 0 {
+		one := gr
+		one.tasks = gr.tasks[:1]
+		placed := 0
+		no, ok := e.nearby(g, g.Near, []group{one}, func() (refusal, bool) {
+			return e.nearby(g, gr.near, []group{one}, func() (no refusal, ok bool) {
+				placed, no = e.place(gr, func(placed int) bool { return may(gr.tasks[placed]) })
+				return no, placed > 0
+			})
+		})
+		if !ok {
+			return gr.tasks, no
+		}
+		gr.tasks = gr.tasks[placed:]
+	}
+	return nil, refusal{}
+}
+
+// placeAlso places tasks that a gang can do without, all of them or, on false, a part that
+// is to be taken back.
+func (e *Engine) placeAlso(g *model.Gang, groups []group) (refusal, bool) {
+	return e.nearby(g, g.Near, groups, func() (refusal, bool) {
+		if e.placeNominated(g, groups) {
+			return refusal{}, true
+		}
+		return e.placeGroups(g, groups)
+	})
 }
 
 // want is tasks of a gang that are to be placed together.
@@ -283,18 +319,6 @@ type want struct {
 	rules  []framework.Rule // by which others may give way
 	beyond bool             // they are more than the gang's minimum
 	place  func() bool      // places them; what it leaves on false is to be rolled back
-}
-
-// least is the task of least priority of groups; of those that are equal, the first.
-func least(groups []group) (last *model.Task) {
-	for _, gr := range groups {
-		for _, t := range gr.tasks {
-			if last == nil || t.TaskSpec.Priority < last.TaskSpec.Priority {
-				last = t
-			}
-		}
-	}
-	return last
 }
 
 // minimum is what a gang lacks to be whole.
@@ -313,27 +337,7 @@ func (e *Engine) milder() []framework.Rule {
 // beyond is tasks of a gang that it can do without.
 func (e *Engine) beyond(g *model.Gang, groups []group) want {
 	return want{groups: groups, rules: e.milder(), beyond: true, place: func() bool {
-		if e.placeNominated(g, groups) {
-			return true
-		}
-		_, ok := e.placeGroups(g, groups)
+		_, ok := e.placeAlso(g, groups)
 		return ok
 	}}
-}
-
-// enough reports whether a gang has the tasks that it needs, behind gates or not;
-// if not, how many which of its roles lacks.
-func enough(g *model.Gang) (reason.Reason, bool) {
-	for i := range g.Roles {
-		r := &g.Roles[i]
-		if why, ok := r.Exist(r.Min, r.Name); !ok {
-			return why, false
-		}
-	}
-	return g.Counts.Exist(g.Min, "")
-}
-
-// stuck says that the API server does not take the binding of a task.
-func stuck(t *model.Task) reason.Reason {
-	return reason.Reason{Code: reason.BindRefused, Kind: "Pod", Object: t.Name, Value: t.Stuck}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/resource"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // candidate is a node with room for at least one more task of a class, as it was
@@ -118,6 +120,43 @@ func (e *Engine) look(v *view, n *model.Node) {
 	}
 }
 
+// lackingRoom is the first group that finds no room there, by index; -1 when all may.
+func (e *Engine) lackingRoom(groups []group) int {
+	return slices.IndexFunc(groups, func(gr group) bool { return e.room(gr.class) < int64(len(gr.tasks)) })
+}
+
+// likeliest sorts areas: first those that would hold most of some groups if their nodes ran
+// nothing, and among those the ones that have room for most now.
+func (e *Engine) likeliest(areas []framework.Area, groups []group) []framework.Area {
+	type lacking struct {
+		framework.Area
+		ever, now int64 // tasks
+	}
+	all := make([]lacking, len(areas))
+	for i, a := range areas {
+		l := &all[i]
+		l.Area = a
+		e.inside(a, func() {
+			for _, gr := range groups {
+				need, empty := int64(len(gr.tasks)), int64(0)
+				for _, n := range e.within {
+					if gr.class.Fits(n) {
+						empty = resource.Add(empty, n.Allocatable.Times(gr.class.Req))
+					}
+				}
+				l.ever += max(0, need-empty)
+				l.now += max(0, need-e.room(gr.class))
+			}
+		})
+	}
+	slices.SortStableFunc(all, func(a, b lacking) int { return cmp.Or(cmp.Compare(a.ever, b.ever), cmp.Compare(a.now, b.now)) })
+	areas = make([]framework.Area, len(all))
+	for i := range all {
+		areas[i] = all[i].Area
+	}
+	return areas
+}
+
 // best returns the best candidate of a view; false when there is none.
 func (e *Engine) best(v *view) (*model.Node, bool) {
 	if !v.heaps {
@@ -220,7 +259,7 @@ func sink(heap []candidate, i int) {
 // soonest lists the nodes that a class may run on, those with most room now first.
 func (e *Engine) soonest(c *model.Class) []*model.Node {
 	var nodes []*model.Node
-	for _, n := range e.World.Nodes() {
+	for _, n := range e.nodes() {
 		if c.Fits(n) {
 			nodes = append(nodes, n)
 		}
@@ -231,7 +270,47 @@ func (e *Engine) soonest(c *model.Class) []*model.Node {
 	return nodes
 }
 
-// claimsJudged is claims where plugins judge the places of tasks: it empties nodes in a
+// claimsHere is claims where tasks may be placed at present: nodes that have most room
+// now first, since they will have enough soonest.
+func (e *Engine) claimsHere(g *model.Gang, groups []group) []model.Claim {
+	taken := map[model.NodeID]resource.Vector{}
+	for _, t := range g.Tasks {
+		if t.Placed() {
+			used := taken[t.On.ID]
+			used.Add(t.Class.Req, 1)
+			taken[t.On.ID] = used
+		}
+	}
+	if slices.ContainsFunc(groups, func(gr group) bool { return gr.kind != "" }) {
+		return e.claimsJudged(g, groups)
+	}
+	claims := e.claimDevices(groups)
+	for _, gr := range groups {
+		req, left := gr.class.Req, int64(len(gr.tasks))
+		for _, n := range e.soonest(gr.class) {
+			room := append(resource.Vector{}, n.Allocatable...)
+			room.Add(n.Claimed, -1)
+			room.Add(taken[n.ID], -1)
+			fit := min(left, room.Times(req))
+			if fit <= 0 {
+				continue
+			}
+			claims = append(claims, model.Claim{Node: n, Req: req, N: fit})
+			used := taken[n.ID]
+			used.Add(req, fit)
+			taken[n.ID] = used
+			if left -= fit; left == 0 {
+				break
+			}
+		}
+		if left > 0 {
+			return nil
+		}
+	}
+	return claims
+}
+
+// claimsJudged is claimsHere where plugins judge the places of tasks: it empties nodes in a
 // what-if, twice as many each time, until the groups can be placed there.
 func (e *Engine) claimsJudged(g *model.Gang, groups []group) []model.Claim {
 	w := e.World
@@ -253,18 +332,10 @@ func (e *Engine) claimsJudged(g *model.Gang, groups []group) []model.Claim {
 			}
 		}
 		mark := w.Mark()
-		if e.placeAll(groups) {
+		if _, ok := e.placeAll(g, groups); ok {
 			return append(e.claimDevices(groups), model.ClaimsOf(w.Since(mark), placedOn)...)
 		}
 		w.Rollback(mark)
 	}
 	return nil
-}
-
-// placeAll places all tasks of all groups, whatever their queue says; on false a part may be.
-func (e *Engine) placeAll(groups []group) bool {
-	return !slices.ContainsFunc(groups, func(gr group) bool {
-		_, ok := e.placeGroup(gr)
-		return !ok
-	})
 }

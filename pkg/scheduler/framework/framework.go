@@ -154,6 +154,23 @@ type Judge interface {
 // OnlyFilters marks judges whose scores are all 0, so that nobody need ask.
 type OnlyFilters interface{ OnlyFilters() }
 
+// Area is a part of the network whose nodes are near one another. No two of its nodes are
+// the same, and they stand in order of their IDs.
+type Area struct {
+	Name  string
+	Nodes []*model.Node
+}
+
+// KnowsAreas is for plugins that know which nodes are near one another. Areas lists those
+// within which tasks may run that must or should be near, all that are placed already
+// among them, nearest and then best first; near says how near, need is what they ask for
+// together, at is where some are. False, with the reason, when tasks that must be near
+// have nowhere to go, however much room there is.
+type KnowsAreas interface {
+	Refuses
+	Areas(near *model.Near, need resource.Vector, at []*model.Node) ([]Area, reason.Reason, bool)
+}
+
 // Notices is for plugins that leave out a part of what a gang wishes for, because
 // it can't be read or means nothing. A wish keeps no gang waiting, but its owner is
 // told: each notice is a sentence that names the annotation, its value and the

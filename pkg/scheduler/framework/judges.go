@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/resource"
 )
 
 // Kind joins what the judging plugins can't tell apart about a task; empty when
@@ -40,6 +41,23 @@ func (t *Tiers) Judge(task *model.Task) (Panel, reason.Reason, model.Change, boo
 		panel.wakes |= p.WakesOn()
 	}
 	return panel, reason.Reason{}, 0, true
+}
+
+// Areas asks the first plugin that knows which nodes are near one another; see
+// [KnowsAreas]. Where none does, tasks that should be near may run anywhere, and those
+// that must be wait.
+func (t *Tiers) Areas(near *model.Near, need resource.Vector, at []*model.Node) ([]Area, reason.Reason, model.Change, bool) {
+	if len(t.areas) > 0 {
+		areas, why, ok := t.areas[0].Areas(near, need, at)
+		return areas, why, t.areas[0].WakesOn(), ok
+	}
+	if !near.Hard {
+		return nil, reason.Reason{}, 0, true
+	}
+	return nil, reason.Reason{
+		Code: reason.Unsupported, Field: near.Field,
+		Remedy: "no plugin of the scheduler knows which nodes are near one another; add network-topology-aware to its configuration, or use mode: soft",
+	}, 0, false
 }
 
 // Panel is all judges of one attempt, as one.

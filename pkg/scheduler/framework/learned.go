@@ -10,6 +10,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	topologyv1alpha1 "github.com/muster-sh/muster/apis/topology/v1alpha1"
 )
 
 // Object is an API object of any kind.
@@ -26,6 +28,7 @@ func Learned() []Object {
 		&storagev1.CSINode{}, &storagev1.CSIDriver{}, &storagev1.CSIStorageCapacity{}, &storagev1.VolumeAttachment{},
 		&resourcev1.ResourceClaim{}, &resourcev1.ResourceClaimTemplate{}, &resourcev1.ResourceSlice{}, &resourcev1.DeviceClass{},
 		&resourcev1.DeviceTaintRule{},
+		&topologyv1alpha1.HyperNode{},
 	}
 }
 

@@ -42,6 +42,7 @@ type Tiers struct {
 	reserves    []Reserves
 	filters     []FiltersNodes
 	judges      []JudgesTasks
+	areas       []KnowsAreas
 	preparers   []Prepares
 	scores      []ScoresNodes
 	ratings     []RatesNodes
@@ -129,6 +130,7 @@ func (t *Tiers) judge(p Enabled) {
 	if !p.silent() {
 		t.judges = add(t.judges, p, 0)
 	}
+	t.areas = add(t.areas, p, 0)
 	t.preparers = add(t.preparers, p, 0)
 	t.scores = add(t.scores, p, ScoreNodes)
 	t.ratings = add(t.ratings, p, ScoreNodes)

@@ -26,7 +26,7 @@ func Node(n *corev1.Node) model.NodeSpec {
 	}
 }
 
-func invalid(field string, value int32) *reason.Reason {
+func invalid[N int | int32](field string, value N) *reason.Reason {
 	return &reason.Reason{Code: reason.Invalid, Field: field, Value: fmt.Sprint(value), Remedy: "set it to 0 or more"}
 }
 

@@ -350,26 +350,46 @@ func TestRolesCountAsFarAsTheGangNeedsThem(t *testing.T) {
 	}
 }
 
-func TestWhatAGangAsksThatCanNotBeCheckedIsSaid(t *testing.T) {
+func TestHowNearPodsMustBeIsRead(t *testing.T) {
+	two, below := 2, -1
+	group := func(n schedulingv1beta1.NetworkTopologySpec) schedulingv1beta1.PodGroupSpec {
+		return schedulingv1beta1.PodGroupSpec{NetworkTopology: &n}
+	}
+	const field = "spec.networkTopology"
 	tests := map[string]struct {
 		spec schedulingv1beta1.PodGroupSpec
-		want string // the field; empty: it may run
+		want *model.Near
+		bad  string // the field that can't be right
 	}{
-		"a hard topology": {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{Mode: "hard"}}, "spec.networkTopology"},
-		"hard by default": {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{}}, "spec.networkTopology"},
-		"a sub-group's": {schedulingv1beta1.PodGroupSpec{SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{
-			{Name: "s", NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{Mode: "hard"}},
-		}}, "spec.subGroupPolicy[s].networkTopology"},
-		"a soft one":      {schedulingv1beta1.PodGroupSpec{NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{Mode: "soft"}}, ""},
-		"rules for parts": {schedulingv1beta1.PodGroupSpec{SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{{Name: "a"}}}, ""},
+		"anywhere":         {schedulingv1beta1.PodGroupSpec{}, nil, ""},
+		"hard":             {group(schedulingv1beta1.NetworkTopologySpec{Mode: "hard"}), &model.Near{Field: field, Hard: true}, ""},
+		"hard by default":  {group(schedulingv1beta1.NetworkTopologySpec{}), &model.Near{Field: field, Hard: true}, ""},
+		"hard to a tier":   {group(schedulingv1beta1.NetworkTopologySpec{HighestTierAllowed: &two}), &model.Near{Field: field, Hard: true, Tier: &two}, ""},
+		"by its name":      {group(schedulingv1beta1.NetworkTopologySpec{HighestTierName: "rack"}), &model.Near{Field: field, Hard: true, TierName: "rack"}, ""},
+		"soft":             {group(schedulingv1beta1.NetworkTopologySpec{Mode: "soft"}), &model.Near{Field: field}, ""},
+		"an unknown mode":  {group(schedulingv1beta1.NetworkTopologySpec{Mode: "firm"}), nil, field + ".mode"},
+		"both bounds":      {group(schedulingv1beta1.NetworkTopologySpec{HighestTierAllowed: &two, HighestTierName: "rack"}), nil, field + ".highestTierName"},
+		"a tier below all": {group(schedulingv1beta1.NetworkTopologySpec{HighestTierAllowed: &below}), nil, field + ".highestTierAllowed"},
+		"a sub-group's bad one": {schedulingv1beta1.PodGroupSpec{SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{
+			{Name: "s", NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{HighestTierAllowed: &below}},
+		}}, nil, "spec.subGroupPolicy[s].networkTopology.highestTierAllowed"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := intake.PodGroup(&schedulingv1beta1.PodGroup{Spec: tt.spec}, 0)
-			if (got.Problem == nil) != (tt.want == "") || (got.Problem != nil && got.Problem.Field != tt.want) {
-				t.Errorf("problem %+v, want one about %q", got.Problem, tt.want)
+			if (got.Problem == nil) != (tt.bad == "") || (got.Problem != nil && got.Problem.Field != tt.bad) {
+				t.Errorf("problem %+v, want one about %q", got.Problem, tt.bad)
+			}
+			if diff := cmp.Diff(tt.want, got.Near); diff != "" {
+				t.Error(diff)
 			}
 		})
+	}
+	of := intake.PodGroup(&schedulingv1beta1.PodGroup{Spec: schedulingv1beta1.PodGroupSpec{SubGroupPolicy: []schedulingv1beta1.SubGroupPolicySpec{
+		{Name: "s", NetworkTopology: &schedulingv1beta1.NetworkTopologySpec{HighestTierAllowed: &two}},
+	}}}, 0)
+	if diff := cmp.Diff(&model.Near{Field: "spec.subGroupPolicy[s].networkTopology", Hard: true, Tier: &two}, of.SubGroups[0].Near); diff != "" {
+		t.Error(diff)
 	}
 }
 

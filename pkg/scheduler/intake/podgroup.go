@@ -28,7 +28,7 @@ func PodGroup(pg *schedulingv1beta1.PodGroup, priority int32) model.GangSpec {
 	if g.Queue == "" {
 		g.Queue = schedulingv1beta1.DefaultQueue
 	}
-	g.Problem = topology("spec.networkTopology", pg.Spec.NetworkTopology)
+	g.Near, g.Problem = near("spec.networkTopology", pg.Spec.NetworkTopology)
 	if bad := subGroups(&g, pg.Spec.SubGroupPolicy); bad != nil {
 		g.Problem = bad
 	}
@@ -101,10 +101,12 @@ func subGroups(g *model.GangSpec, policies []schedulingv1beta1.SubGroupPolicySpe
 		return tooMany("spec.subGroupPolicy", "policies, labels and values", said, mostSubGroups)
 	}
 	for _, p := range policies {
-		if far := topology("spec.subGroupPolicy["+p.Name+"].networkTopology", p.NetworkTopology); far != nil {
+		s := subGroup(p)
+		var far *reason.Reason
+		if s.Near, far = near("spec.subGroupPolicy["+p.Name+"].networkTopology", p.NetworkTopology); far != nil {
 			bad = far
 		}
-		g.SubGroups = append(g.SubGroups, subGroup(p))
+		g.SubGroups = append(g.SubGroups, s)
 		if _, err := metav1.LabelSelectorAsSelector(p.LabelSelector); err != nil {
 			bad = &reason.Reason{Code: reason.Invalid, Field: "spec.subGroupPolicy[" + p.Name + "].labelSelector", Value: err.Error(), Remedy: "correct it"}
 		}
@@ -112,12 +114,24 @@ func subGroups(g *model.GangSpec, policies []schedulingv1beta1.SubGroupPolicySpe
 	return bad
 }
 
-// topology is the reason of a bound that must hold, nil for one that need not.
-func topology(field string, t *schedulingv1beta1.NetworkTopologySpec) *reason.Reason {
-	if t == nil || t.Mode == schedulingv1beta1.SoftNetworkTopologyMode {
-		return nil
+// near takes over how near one another pods must or should be; nil when nothing is said.
+func near(field string, t *schedulingv1beta1.NetworkTopologySpec) (*model.Near, *reason.Reason) {
+	if t == nil {
+		return nil, nil
 	}
-	return unchecked(field, "use mode: soft")
+	n := &model.Near{Field: field, Hard: t.Mode != schedulingv1beta1.SoftNetworkTopologyMode, Tier: t.HighestTierAllowed, TierName: t.HighestTierName}
+	switch {
+	case t.Mode != "" && n.Hard && t.Mode != schedulingv1beta1.HardNetworkTopologyMode:
+		return nil, &reason.Reason{Code: reason.Invalid, Field: field + ".mode", Value: fmt.Sprintf("%q", t.Mode), Remedy: "give hard or soft"}
+	case n.Tier != nil && n.TierName != "":
+		return nil, &reason.Reason{
+			Code: reason.Invalid, Field: field + ".highestTierName", Value: fmt.Sprintf("%q", n.TierName),
+			Remedy: fmt.Sprintf("highestTierAllowed is %d besides: give one of the two", *n.Tier),
+		}
+	case n.Tier != nil && *n.Tier < 0:
+		return nil, invalid(field+".highestTierAllowed", *n.Tier)
+	}
+	return n, nil
 }
 
 func subGroup(p schedulingv1beta1.SubGroupPolicySpec) model.SubGroup {
@@ -154,9 +168,4 @@ func hints(annotations map[string]string) (kept map[string]string, unread []stri
 		kept[key] = value
 	}
 	return kept, unread
-}
-
-// unchecked is the reason of what can't be checked.
-func unchecked(field, remedy string) *reason.Reason {
-	return &reason.Reason{Code: reason.Unsupported, Field: field, Remedy: "Muster can't check this yet; " + remedy}
 }

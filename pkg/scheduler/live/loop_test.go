@@ -153,7 +153,7 @@ func TestACycleIsTimed(t *testing.T) {
 	s.options.Took = func(span Span, of string, _ time.Duration) { told[fmt.Sprint(span, of)]++ }
 	s.cycle(t.Context(), nil, time.Now())
 	want := map[string]int{fmt.Sprint(Opening): 1}
-	for _, name := range []string{"overcommit", "drf", "proportion"} {
+	for _, name := range []string{"overcommit", "drf", "proportion", "network-topology-aware"} {
 		want[fmt.Sprint(Beginning, name)] = 1
 	}
 	for _, name := range []string{"enqueue", "allocate", "backfill"} {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	topologyv1alpha1 "github.com/muster-sh/muster/apis/topology/v1alpha1"
 )
 
 // ConfigMaps are the names under which the configuration is looked for in other
@@ -44,6 +45,7 @@ func Rules() []rbacv1.PolicyRule {
 		rule(schedulingv1beta1.GroupName, []string{"podgroups"}, append([]string{"patch"}, read...)),
 		rule(schedulingv1beta1.GroupName, []string{"queues"}, append([]string{"create"}, read...)),
 		rule(schedulingv1beta1.GroupName, []string{"queues/status"}, []string{"patch"}),
+		rule(topologyv1alpha1.GroupName, []string{"hypernodes"}, read),
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	topologyv1alpha1 "github.com/muster-sh/muster/apis/topology/v1alpha1"
 	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
@@ -147,7 +148,7 @@ func New(cfg *rest.Config, o Options) (*Scheduler, error) {
 		return nil, err
 	}
 	known := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(known), schedulingv1beta1.AddToScheme(known)); err != nil {
+	if err := errors.Join(scheme.AddToScheme(known), schedulingv1beta1.AddToScheme(known), topologyv1alpha1.AddToScheme(known)); err != nil {
 		return nil, fmt.Errorf("register types: %w", err)
 	}
 	cfg = rest.CopyConfig(cfg)

@@ -18,8 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	topologyv1alpha1 "github.com/muster-sh/muster/apis/topology/v1alpha1"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/scheduler/engine"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 	"github.com/muster-sh/muster/pkg/scheduler/intake"
 )
 
@@ -30,8 +32,8 @@ func (s *Scheduler) watch(ctx context.Context) error {
 	var informers []cache.Informer
 	for i := 0; i < len(kinds); i++ {
 		informer, err := s.cache.GetInformer(ctx, kinds[i], cache.BlockUntilSynced(false))
-		if _, rule := kinds[i].(*resourcev1.DeviceTaintRule); rule && meta.IsNoMatchError(err) {
-			kinds = slices.Delete(kinds, i, i+1) // an API server before Kubernetes 1.37 does not serve it
+		if optional(kinds[i]) && meta.IsNoMatchError(err) {
+			kinds = slices.Delete(kinds, i, i+1)
 			i--
 			continue
 		}
@@ -62,6 +64,18 @@ func (s *Scheduler) watch(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// optional reports whether Muster can do without a kind that the API server does not serve:
+// one before Kubernetes 1.37 knows no DeviceTaintRules, and HyperNodes come with a CRD of
+// their own.
+func optional(kind framework.Object) bool {
+	switch kind.(type) {
+	case *resourcev1.DeviceTaintRule, *topologyv1alpha1.HyperNode:
+		return true
+	default:
+		return false
+	}
 }
 
 // replaced reports whether an update is of one object by another of its name: what

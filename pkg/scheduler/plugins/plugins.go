@@ -9,6 +9,7 @@ import (
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/conformance"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/drf"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/gang"
+	"github.com/muster-sh/muster/pkg/scheduler/plugins/networktopology"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodegroup"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/nodeorder"
 	"github.com/muster-sh/muster/pkg/scheduler/plugins/overcommit"
@@ -35,6 +36,7 @@ func Builtin() framework.Registry {
 		conformance.Name:         conformance.New,
 		drf.Name:                 drf.New,
 		gang.Name:                gang.New,
+		networktopology.Name:     networktopology.New,
 		nodegroup.Name:           nodegroup.New,
 		nodeorder.Name:           nodeorder.New,
 		overcommit.Name:          overcommit.New,
