@@ -34,6 +34,7 @@ func rooms() []room {
 	return []room{
 		{dirs: []string{"pkg/resource", "pkg/reason", "pkg/dag", "pkg/fault"}, pure: true, why: "arithmetic and words that anything may use"},
 		{dirs: []string{"pkg/quota"}, pure: true, ours: []string{"pkg/resource"}, why: "the sums of a queue, which plugins, status, webhook and command line share"},
+		{dirs: []string{"pkg/timetable"}, pure: true, outside: []string{"github.com/robfig/cron/v3"}, why: "when something is due, for whoever asks: controllers, and who checks a schedule"},
 		{dirs: apis, pure: true, ours: apis, outside: []string{"k8s.io/api/", "k8s.io/apimachinery/"}, why: "the wire; who imports it must not get a client with it"},
 		{dirs: []string{"pkg/model"}, pure: true, ours: arithmetic, outside: data, why: "the ledger knows nothing of who decides over it"},
 		{dirs: []string{"pkg/scheduler/framework"}, pure: true, ours: slices.Concat(arithmetic, []string{"pkg/fault", "pkg/model"}), outside: data, why: "the contract of plugins, which must fit on a page"},
@@ -58,7 +59,7 @@ func rooms() []room {
 		{dirs: []string{"pkg/jobplugin", "pkg/jobplugin/*"}, pure: true, ours: slices.Concat(apis, []string{"pkg/jobplugin/*"}), outside: slices.Concat(data, []string{"golang.org/x/crypto/"}), why: "a job plugin says what objects it wants; the job controller writes them"},
 		{dirs: []string{"pkg/outcome"}, ours: ground, outside: edge, why: "the one room that carries out what steps decide"},
 		{dirs: []string{"pkg/controllers"}, ours: slices.Concat(ground, []string{"integrations", "pkg/workload", "pkg/controllers/*"}), outside: edge, why: "a list with what each entry may do"},
-		{dirs: []string{"pkg/controllers/*"}, ours: slices.Concat(ground, []string{"pkg/workload", "pkg/outcome", "pkg/dag", "pkg/jobplugin"}), outside: edge, why: "the towers meet in the API server; controllers do not know each other"},
+		{dirs: []string{"pkg/controllers/*"}, ours: slices.Concat(ground, []string{"pkg/workload", "pkg/outcome", "pkg/dag", "pkg/jobplugin", "pkg/timetable"}), outside: edge, why: "the towers meet in the API server; controllers do not know each other"},
 		{dirs: []string{"pkg/scheduler/live"}, ours: slices.Concat(apis, engine, []string{"pkg/scheduler/conf", "pkg/scheduler/intake", "pkg/scheduler/record"}), outside: slices.Concat(edge, []string{"github.com/fsnotify/"}), why: "watches, writes and the loop; it decides nothing"},
 		{dirs: []string{"pkg/metrics"}, ours: slices.Concat(ground, engine, []string{"pkg/scheduler/live"}), outside: []string{"github.com/prometheus/"}, why: "it shows what live counted"},
 		{dirs: []string{"pkg/admission"}, ours: slices.Concat(ground, []string{"pkg/workload", "integrations"}), outside: edge, why: "HTTP around what apis check"},

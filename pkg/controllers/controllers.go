@@ -19,6 +19,7 @@ import (
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/integrations"
+	"github.com/muster-sh/muster/pkg/controllers/cronjob"
 	"github.com/muster-sh/muster/pkg/controllers/job"
 	"github.com/muster-sh/muster/pkg/controllers/podgroup"
 	"github.com/muster-sh/muster/pkg/controllers/queue"
@@ -40,6 +41,7 @@ type Controller struct {
 // All lists the controllers.
 func All() []Controller {
 	return []Controller{
+		{Name: "cronjob", Setup: setupCronJob, Rules: cronjob.Rules()},
 		{Name: "job", Setup: setupJob, Rules: job.Rules()},
 		{Name: "podgroup", Setup: setupPodGroup, Rules: podGroupRules()},
 		{Name: "queue", Setup: setupQueue, Rules: queue.Rules()},
@@ -53,6 +55,10 @@ func Scheme() (*runtime.Scheme, error) {
 		return nil, fmt.Errorf("register types: %w", err)
 	}
 	return s, nil
+}
+
+func setupCronJob(ctx context.Context, mgr manager.Manager, _ Options) error {
+	return cronjob.Setup(ctx, mgr)
 }
 
 func setupJob(ctx context.Context, mgr manager.Manager, _ Options) error {

@@ -1,12 +1,8 @@
 package job
 
 import (
-	"encoding/json"
-	"fmt"
-	"reflect"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
@@ -68,57 +64,4 @@ func (s *sight) controlled() map[string]string {
 		return nil
 	}
 	return made
-}
-
-// difference is the merge patch from one status to another; nil when they are equal.
-func difference(was, now batchv1alpha1.JobStatus) (map[string]any, error) {
-	if equality.Semantic.DeepEqual(was, now) {
-		return nil, nil
-	}
-	from, err := fields(was)
-	if err != nil {
-		return nil, err
-	}
-	to, err := fields(now)
-	if err != nil {
-		return nil, err
-	}
-	return between(from, to), nil
-}
-
-func fields(s batchv1alpha1.JobStatus) (map[string]any, error) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return nil, fmt.Errorf("write a status: %w", err)
-	}
-	var m map[string]any
-	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, fmt.Errorf("read a status: %w", err)
-	}
-	return m, nil
-}
-
-// between is what has to be set, and taken away, to come from one object to another.
-func between(from, to map[string]any) map[string]any {
-	diff := map[string]any{}
-	//muster:anyorder from map to map
-	for key := range from {
-		if _, stays := to[key]; !stays {
-			diff[key] = nil
-		}
-	}
-	//muster:anyorder from map to map
-	for key, value := range to {
-		old, was := from[key]
-		below, deep := value.(map[string]any)
-		oldBelow, oldDeep := old.(map[string]any)
-		switch {
-		case was && reflect.DeepEqual(old, value):
-		case deep && oldDeep:
-			diff[key] = between(oldBelow, below)
-		default:
-			diff[key] = value
-		}
-	}
-	return diff
 }

@@ -31,7 +31,7 @@ func Step(o Observed) (out outcome.Outcome, next time.Time, err error) {
 		out.Events = append(out.Events, outcome.Event{On: o.Job, Warning: !ok, Reason: string(busv1alpha1.CommandIssuedEvent), Message: why})
 	}
 	v := s.next(ask)
-	patch, err := difference(o.Job.Status, s.status(v))
+	patch, err := outcome.Difference(o.Job.Status, s.status(v))
 	if err != nil {
 		return out, next, err
 	}
