@@ -23,6 +23,7 @@ import (
 	"github.com/muster-sh/muster/pkg/controllers/job"
 	"github.com/muster-sh/muster/pkg/controllers/podgroup"
 	"github.com/muster-sh/muster/pkg/controllers/queue"
+	"github.com/muster-sh/muster/pkg/controllers/vcjob"
 	"github.com/muster-sh/muster/pkg/workload"
 )
 
@@ -45,6 +46,7 @@ func All() []Controller {
 		{Name: "job", Setup: setupJob, Rules: job.Rules()},
 		{Name: "podgroup", Setup: setupPodGroup, Rules: podGroupRules()},
 		{Name: "queue", Setup: setupQueue, Rules: queue.Rules()},
+		{Name: "vcjob", Setup: setupVCJob, Rules: vcjob.Rules()},
 	}
 }
 
@@ -77,6 +79,8 @@ func setupPodGroup(ctx context.Context, mgr manager.Manager, o Options) error {
 func setupQueue(ctx context.Context, mgr manager.Manager, _ Options) error {
 	return queue.Setup(ctx, mgr)
 }
+
+func setupVCJob(_ context.Context, mgr manager.Manager, _ Options) error { return vcjob.Setup(mgr) }
 
 func podGroupRules() []rbacv1.PolicyRule {
 	rule := func(group string, resources []string, verbs ...string) rbacv1.PolicyRule {

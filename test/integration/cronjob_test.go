@@ -35,13 +35,11 @@ func (w *world) jobsOf(ctx context.Context, namespace string) ([]batchv1alpha1.J
 	return jobs.Items, err
 }
 
-// TestACronJobMakesJobs, one for each time, whatever becomes of the controller; stops when it
-// is suspended, and takes its jobs with it.
-func TestACronJobMakesJobs(t *testing.T) {
-	w, ns := newJob(t, ticking)
-	c := &batchv1alpha1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tick"}}
+// oneForEachTime returns what waits until a CronJob has made jobs for so many times, and fails
+// when there are two for one of them, or two at once.
+func (w *world) oneForEachTime(t *testing.T, ns string) func(times int) func(context.Context) error {
 	seen := map[string]types.UID{} // by the time for which a job was made
-	watch := func(times int) func(context.Context) error {
+	return func(times int) func(context.Context) error {
 		return func(ctx context.Context) error {
 			jobs, err := w.jobsOf(ctx, ns)
 			if err != nil {
@@ -67,6 +65,14 @@ func TestACronJobMakesJobs(t *testing.T) {
 			return nil
 		}
 	}
+}
+
+// TestACronJobMakesJobs, one for each time, whatever becomes of the controller; stops when it
+// is suspended, and takes its jobs with it.
+func TestACronJobMakesJobs(t *testing.T) {
+	w, ns := newJob(t, ticking)
+	c := &batchv1alpha1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tick"}}
+	watch := w.oneForEachTime(t, ns)
 	eventually(t, watch(4))
 	if err := w.Kill(cluster.Muster); err != nil {
 		t.Fatal(err)

@@ -21,3 +21,6 @@ const CronJobTimeKey = "volcano.sh/cronjob-scheduled-timestamp"
 func PodName(job, task string, index int) string {
 	return job + "-" + task + "-" + strconv.Itoa(index)
 }
+
+// VCJobGenerationKey is the annotation on a Job with the generation of the VCJob that it is made from.
+const VCJobGenerationKey = "volcano.sh/vcjob-generation"

@@ -124,7 +124,7 @@ func (r *reconciler) observe(ctx context.Context, job *batchv1alpha1.Job) (Obser
 		return seen, fmt.Errorf("list Commands for job %s: %w", job.Name, err)
 	}
 	for _, c := range commands.Items {
-		if uid := c.TargetObject.UID; uid == "" || uid == job.UID {
+		if means(&c, job) {
 			seen.Commands = append(seen.Commands, c)
 		}
 	}

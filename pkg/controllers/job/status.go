@@ -3,6 +3,7 @@ package job
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
@@ -23,6 +24,9 @@ func (s *sight) status(v verdict) batchv1alpha1.JobStatus {
 		if len(t.phases) > 0 {
 			now.TaskStatusCount[t.Name] = batchv1alpha1.TaskState{Phase: t.phases}
 		}
+	}
+	if v.phase == was.State.Phase && (v.phase.Final() || v.phase == batchv1alpha1.Aborted) {
+		keepEnds(was, &now)
 	}
 	now.ControlledResources = s.controlled()
 	if v.again {
@@ -47,6 +51,22 @@ func (s *sight) status(v verdict) batchv1alpha1.JobStatus {
 		now.RunningDuration = &metav1.Duration{Duration: s.Now.Sub(s.Job.CreationTimestamp.Time).Truncate(time.Second)}
 	}
 	return now
+}
+
+// keepEnds lets a job that is over say how its pods ended, though some are gone by now.
+func keepEnds(was, now *batchv1alpha1.JobStatus) {
+	now.Succeeded, now.Failed = max(was.Succeeded, now.Succeeded), max(was.Failed, now.Failed)
+	//muster:anyorder each task by itself
+	for task, counted := range was.TaskStatusCount {
+		for _, end := range []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed} {
+			if n := counted.Phase[end]; n > now.TaskStatusCount[task].Phase[end] {
+				if now.TaskStatusCount[task].Phase == nil {
+					now.TaskStatusCount[task] = batchv1alpha1.TaskState{Phase: map[corev1.PodPhase]int32{}}
+				}
+				now.TaskStatusCount[task].Phase[end] = n
+			}
+		}
+	}
 }
 
 // controlled names what was made for a job, by what it is.

@@ -76,6 +76,7 @@ func tales() map[string]tale {
 		"it is terminated, and no more resumed": {happens: command(busv1alpha1.TerminateJobAction, busv1alpha1.ResumeJobAction), want: "Terminated retries=0 running=0 succeeded=0 failed=0 no gang"},
 		"it is scaled down":                     {happens: func(l *life) { l.job.Spec.Tasks[1].Replicas = 1 }, policies: policies(on(busv1alpha1.RestartJobAction, busv1alpha1.PodEvictedEvent)), want: "Running retries=0 running=2 succeeded=0 failed=0", stay: all[:2]},
 		"it is scaled up":                       {happens: func(l *life) { l.job.Spec.Tasks[1].Replicas = 4 }, policies: policies(on(busv1alpha1.RestartJobAction, busv1alpha1.PodEvictedEvent)), want: "Running retries=0 running=5 succeeded=0 failed=0", stay: all},
+		"its pods go after the end":             {happens: func(l *life) { end(1, all[0])(l); end(0, all[1:]...)(l); l.settle(); evict(all...)(l) }, want: "Failed retries=0 running=0 succeeded=2 failed=1 no gang"},
 		"its time after the end is over":        {edit: func(s *batchv1alpha1.JobSpec) { s.TTLSecondsAfterFinished = new(int32(5)) }, happens: func(l *life) { end(0, all...)(l); l.settle(); l.now = l.now.Add(6 * time.Second) }, want: "gone", stay: all},
 	}
 }

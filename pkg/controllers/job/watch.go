@@ -52,10 +52,11 @@ func jobUID(o client.Object) []string {
 	return []string{string(c.UID)}
 }
 
-// target is the job that a Command names; empty when it names none.
+// target is the job that a Command names, itself or by the VCJob of the same name that it is
+// made from; empty when it names none.
 func target(o client.Object) string {
 	c, ok := o.(*busv1alpha1.Command)
-	if !ok || c.TargetObject == nil || c.TargetObject.Kind != "Job" {
+	if !ok || c.TargetObject == nil || c.TargetObject.Kind != "Job" && c.TargetObject.Kind != "VCJob" {
 		return ""
 	}
 	group, _, _ := strings.Cut(c.TargetObject.APIVersion, "/")
@@ -63,6 +64,18 @@ func target(o client.Object) string {
 		return ""
 	}
 	return c.TargetObject.Name
+}
+
+// means reports whether a Command means this very job, or the VCJob that controls it.
+func means(c *busv1alpha1.Command, job *batchv1alpha1.Job) bool {
+	owner := metav1.GetControllerOf(job)
+	made := owner != nil && owner.Kind == "VCJob"
+	switch uid := c.TargetObject.UID; {
+	case c.TargetObject.Kind == "VCJob":
+		return made && (uid == "" || uid == owner.UID)
+	default:
+		return uid == "" || uid == job.UID
+	}
 }
 
 // ofCommand maps a Command to the job it targets.
