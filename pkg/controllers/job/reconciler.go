@@ -1,8 +1,10 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -72,13 +74,11 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	if seen.Plugins, err = plugins(&job); err != nil {
-		r.do.Recorder.Event(&job, corev1.EventTypeWarning, "InvalidJob", err.Error())
-		return reconcile.Result{}, reconcile.TerminalError(err)
+		return reconcile.Result{}, r.refuse(ctx, &job, err)
 	}
 	out, next, err := Step(seen)
 	if err != nil { // nobody but its author can mend that
-		r.do.Recorder.Event(&job, corev1.EventTypeWarning, "InvalidJob", err.Error())
-		return reconcile.Result{}, reconcile.TerminalError(err)
+		return reconcile.Result{}, r.refuse(ctx, &job, err)
 	}
 	err = r.do.Do(ctx, out)
 	switch {
@@ -86,15 +86,34 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: again}, nil
 	case err != nil:
 		if len(out.Create) > 0 {
+			r.made.fail(&job, out.Create, err)
 			r.do.Recorder.Event(&job, corev1.EventTypeWarning, "FailedCreate", err.Error())
 		}
 		return reconcile.Result{}, err
 	}
 	r.made.note(job.UID, out.Create, seen.Now)
+	if seen.Failed != "" {
+		r.made.fail(&job, nil, nil)
+		return reconcile.Result{RequeueAfter: again}, nil // so that its status says so
+	}
 	if next.IsZero() {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{RequeueAfter: max(next.Sub(seen.Now), time.Millisecond)}, nil
+}
+
+// refuse says in a job's status and in an Event what nobody but its author can mend.
+func (r *reconciler) refuse(ctx context.Context, job *batchv1alpha1.Job, why error) error {
+	r.do.Recorder.Event(job, corev1.EventTypeWarning, "InvalidJob", why.Error())
+	state := job.Status.State
+	state.Phase = cmp.Or(state.Phase, batchv1alpha1.Pending)
+	state.Reason, state.Message = "InvalidJob", why.Error()
+	status, err := outcome.Difference(batchv1alpha1.JobStatus{State: job.Status.State}, batchv1alpha1.JobStatus{State: state})
+	if err != nil || len(status) == 0 {
+		return errors.Join(reconcile.TerminalError(why), err)
+	}
+	err = r.do.Do(ctx, outcome.Outcome{Patch: []outcome.Patch{{Object: job, Status: status}}})
+	return errors.Join(reconcile.TerminalError(why), err)
 }
 
 // plugins are those of a job that may make pods.
@@ -128,7 +147,7 @@ func (r *reconciler) observe(ctx context.Context, job *batchv1alpha1.Job) (Obser
 			seen.Commands = append(seen.Commands, c)
 		}
 	}
-	seen.Pods, seen.PodGroups = pods.Items, groups.Items
+	seen.Pods, seen.PodGroups, seen.Failed = pods.Items, groups.Items, r.made.failure(job.UID)
 	seen.Made = r.made.unseen(job.UID, seen.Pods, seen.Now)
 	for i := range job.Spec.Volumes {
 		claim := metav1.PartialObjectMetadata{}

@@ -31,6 +31,7 @@ type Observed struct {
 	// Priorities are the values of the priority classes that its tasks name.
 	Priorities map[string]int32
 	Plugins    []jobplugin.Plugin // that wire its pods, in order
+	Failed     string             // why its pods could not be made when that was last tried; empty: they could
 	Now        time.Time
 }
 

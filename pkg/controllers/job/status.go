@@ -33,8 +33,13 @@ func (s *sight) status(v verdict) batchv1alpha1.JobStatus {
 		now.RetryCount++
 	}
 	if v.phase == was.State.Phase {
-		if v.phase == batchv1alpha1.Pending {
+		switch {
+		case v.phase == batchv1alpha1.Pending:
 			now.State.Reason, now.State.Message = v.reason, v.why // it may wait for something else by now
+		case v.phase == batchv1alpha1.Running && s.Failed != "":
+			now.State.Reason, now.State.Message = failedCreate, s.Failed
+		case now.State.Reason == failedCreate:
+			now.State.Reason, now.State.Message = "Created", "its pods could be made again"
 		}
 		return now
 	}

@@ -176,3 +176,27 @@ func TestATimeoutDelaysAnActionWhileItsCauseLasts(t *testing.T) {
 		t.Errorf("after its time: %s", got)
 	}
 }
+
+// TestAJobSaysThatItsPodsCantBeMade, and that they can be again.
+func TestAJobSaysThatItsPodsCantBeMade(t *testing.T) {
+	l := newLife([]task{{name: "worker", replicas: 2}})
+	l.failed = "exceeded quota"
+	l.step()
+	l.step()
+	if s := l.job.Status.State; s.Phase != batchv1alpha1.Pending || s.Reason != "FailedCreate" || s.Message != l.failed {
+		t.Errorf("%+v", s)
+	}
+	l.failed = ""
+	l.settle()
+	l.failed = "exceeded quota again"
+	l.step()
+	if s := l.job.Status.State; s.Phase != batchv1alpha1.Running || s.Message != l.failed {
+		t.Errorf("%+v", s)
+	}
+	l.failed = ""
+	l.step()
+	if s := l.job.Status.State; s.Phase != batchv1alpha1.Running || s.Reason == "FailedCreate" {
+		t.Errorf("%+v", s)
+	}
+	l.check(t)
+}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -112,11 +113,38 @@ const madeFor = 30 * time.Second
 // made remembers which pods were made that the cache may not show yet, so that none is made
 // twice for nothing. Who forgets loses nothing: names are taken only once.
 type made struct {
-	mu   sync.Mutex
-	jobs map[types.UID]map[string]time.Time // names of pods, and until when that counts
+	mu     sync.Mutex
+	jobs   map[types.UID]map[string]time.Time // names of pods, and until when that counts
+	failed map[types.UID]string               // why pods could not be made
 }
 
-func newMade() *made { return &made{jobs: map[types.UID]map[string]time.Time{}} }
+func newMade() *made {
+	return &made{jobs: map[types.UID]map[string]time.Time{}, failed: map[types.UID]string{}}
+}
+
+// fail remembers why pods of a job could not be made; nil: they could. It speaks of all pods of
+// a task alike, since which of them fails first is chance.
+func (m *made) fail(job *batchv1alpha1.Job, objects []apis.Object, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err == nil {
+		delete(m.failed, job.UID)
+		return
+	}
+	why := err.Error()
+	for _, o := range slices.Backward(objects) { // the longer names first: -10 before -1
+		if task := o.GetLabels()[schedulingv1beta1.TaskSpecAnnotation]; task != "" {
+			why = strings.ReplaceAll(why, o.GetName(), job.Name+"-"+task+"-*")
+		}
+	}
+	m.failed[job.UID] = why
+}
+
+func (m *made) failure(job types.UID) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failed[job]
+}
 
 func (m *made) note(job types.UID, objects []apis.Object, now time.Time) {
 	m.mu.Lock()
