@@ -57,6 +57,7 @@ func rooms() []room {
 		{dirs: []string{"integrations"}, pure: true, ours: slices.Concat(apis, []string{"pkg/workload", "integrations/*"}), why: "a list, nothing else"},
 		{dirs: []string{"integrations/*"}, pure: true, ours: slices.Concat(apis, []string{"pkg/workload"}), outside: slices.Concat(data, []string{"github.com/kubeflow/"}), why: "a family knows its operator's types and no other family"},
 		{dirs: []string{"pkg/jobplugin", "pkg/jobplugin/*"}, pure: true, ours: slices.Concat(apis, []string{"pkg/jobplugin/*"}), outside: slices.Concat(data, []string{"golang.org/x/crypto/"}), why: "a job plugin says what objects it wants; the job controller writes them"},
+		{dirs: []string{"examples/jobplugin"}, pure: true, ours: slices.Concat(apis, []string{"pkg/jobplugin", "pkg/jobplugin/*"}), outside: data, why: "what docs/plugins.md shows, as a guest would write it"},
 		{dirs: []string{"pkg/outcome"}, ours: ground, outside: edge, why: "the one room that carries out what steps decide"},
 		{dirs: []string{"pkg/controllers"}, ours: slices.Concat(ground, []string{"integrations", "pkg/workload", "pkg/controllers/*"}), outside: edge, why: "a list with what each entry may do"},
 		{dirs: []string{"pkg/controllers/*"}, ours: slices.Concat(ground, []string{"pkg/workload", "pkg/outcome", "pkg/dag", "pkg/jobplugin", "pkg/timetable"}), outside: edge, why: "the towers meet in the API server; controllers do not know each other"},
