@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,6 +53,9 @@ func Setup(ctx context.Context, mgr manager.Manager) error {
 		Owns(&corev1.Pod{}).
 		Owns(&schedulingv1beta1.PodGroup{}).
 		Watches(&busv1alpha1.Command{}, handler.EnqueueRequestsFromMapFunc(ofCommand)).
+		Watches(&corev1.Service{}, r.made.losses(), builder.OnlyMetadata).
+		Watches(&corev1.ConfigMap{}, r.made.losses(), builder.OnlyMetadata).
+		Watches(&networkingv1.NetworkPolicy{}, r.made.losses(), builder.OnlyMetadata).
 		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(r.ofClaim), builder.OnlyMetadata).
 		WithOptions(controller.Options{MaxConcurrentReconciles: reconcilesAtOnce}).
 		Complete(r)
@@ -67,6 +71,9 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var job batchv1alpha1.Job
 	if err := r.client.Get(ctx, req.NamespacedName, &job); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.made.lacks(req.NamespacedName) // and nobody will ask
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	seen, err := r.observe(ctx, &job)
@@ -81,6 +88,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, r.refuse(ctx, &job, err)
 	}
 	err = r.do.Do(ctx, out)
+	if err != nil && seen.Lost {
+		r.made.lose(req.NamespacedName)
+	}
 	switch {
 	case apierrors.IsConflict(err):
 		return reconcile.Result{RequeueAfter: again}, nil
@@ -134,6 +144,11 @@ func (r *reconciler) observe(ctx context.Context, job *batchv1alpha1.Job) (Obser
 	if err := r.client.List(ctx, &pods, mine...); err != nil {
 		return seen, fmt.Errorf("list pods of job %s: %w", job.Name, err)
 	}
+	var orphans corev1.PodList
+	if err := r.client.List(ctx, &orphans, client.InNamespace(job.Namespace), client.MatchingFields{orphan: groupName(job)}); err != nil {
+		return seen, fmt.Errorf("list pods of job %s that nothing controls: %w", job.Name, err)
+	}
+	seen.Lost = r.made.lacks(client.ObjectKeyFromObject(job))
 	var groups schedulingv1beta1.PodGroupList
 	if err := r.client.List(ctx, &groups, mine...); err != nil {
 		return seen, fmt.Errorf("list PodGroups of job %s: %w", job.Name, err)
@@ -147,7 +162,7 @@ func (r *reconciler) observe(ctx context.Context, job *batchv1alpha1.Job) (Obser
 			seen.Commands = append(seen.Commands, c)
 		}
 	}
-	seen.Pods, seen.PodGroups, seen.Failed = pods.Items, groups.Items, r.made.failure(job.UID)
+	seen.Pods, seen.PodGroups, seen.Failed = append(pods.Items, orphans.Items...), groups.Items, r.made.failure(job.UID)
 	seen.Made = r.made.unseen(job.UID, seen.Pods, seen.Now)
 	for i := range job.Spec.Volumes {
 		claim := metav1.PartialObjectMetadata{}

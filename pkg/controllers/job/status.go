@@ -33,14 +33,7 @@ func (s *sight) status(v verdict) batchv1alpha1.JobStatus {
 		now.RetryCount++
 	}
 	if v.phase == was.State.Phase {
-		switch {
-		case v.phase == batchv1alpha1.Pending:
-			now.State.Reason, now.State.Message = v.reason, v.why // it may wait for something else by now
-		case v.phase == batchv1alpha1.Running && s.Failed != "":
-			now.State.Reason, now.State.Message = failedCreate, s.Failed
-		case now.State.Reason == failedCreate:
-			now.State.Reason, now.State.Message = "Created", "its pods could be made again"
-		}
+		s.sayAgain(v, &now.State)
 		return now
 	}
 	if v.kill == everything || v.kill == unfinished {
@@ -56,6 +49,18 @@ func (s *sight) status(v verdict) batchv1alpha1.JobStatus {
 		now.RunningDuration = &metav1.Duration{Duration: s.Now.Sub(s.Job.CreationTimestamp.Time).Truncate(time.Second)}
 	}
 	return now
+}
+
+// sayAgain brings up to date why a job is as it was.
+func (s *sight) sayAgain(v verdict, state *batchv1alpha1.JobState) {
+	switch {
+	case v.phase == batchv1alpha1.Pending:
+		state.Reason, state.Message = v.reason, v.why // it may wait for something else by now
+	case v.phase == batchv1alpha1.Running && s.Failed != "":
+		state.Reason, state.Message = failedCreate, s.Failed
+	case state.Reason == failedCreate:
+		state.Reason, state.Message = "Created", "its pods could be made again"
+	}
 }
 
 // keepEnds lets a job that is over say how its pods ended, though some are gone by now.

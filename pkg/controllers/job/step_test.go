@@ -200,3 +200,14 @@ func TestAJobSaysThatItsPodsCantBeMade(t *testing.T) {
 	}
 	l.check(t)
 }
+
+// TestPodsThatNothingControlsAreTakenBack, and are no evictions.
+func TestPodsThatNothingControlsAreTakenBack(t *testing.T) {
+	l := newLife([]task{{name: "worker", replicas: 2}}, on(busv1alpha1.RestartJobAction, busv1alpha1.PodEvictedEvent))
+	l.settle()
+	l.pods["j-worker-1"].OwnerReferences = nil
+	out, _, err := Step(Observed{Job: l.job, Pods: []corev1.Pod{*l.pods["j-worker-0"], *l.pods["j-worker-1"]}, PodGroups: []schedulingv1beta1.PodGroup{*l.group}, Now: l.now})
+	if err != nil || len(out.Patch) != 1 || out.Patch[0].Object.GetName() != "j-worker-1" || len(out.Create)+len(out.Delete) > 0 {
+		t.Errorf("%+v %v", out, err)
+	}
+}

@@ -10,8 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/muster-sh/muster/apis"
@@ -23,6 +26,7 @@ import (
 // Indices of the cache.
 const (
 	byJob  = "job.uid"    // pods and PodGroups by the job that controls them
+	orphan = "job.group"  // pods that nothing controls, by the PodGroup that they name
 	forJob = "job.target" // Commands by the job that they target
 )
 
@@ -36,6 +40,12 @@ func indices() []index {
 	return []index{
 		{&corev1.Pod{}, byJob, jobUID},
 		{&schedulingv1beta1.PodGroup{}, byJob, jobUID},
+		{&corev1.Pod{}, orphan, func(o client.Object) []string {
+			if group := o.GetAnnotations()[schedulingv1beta1.GroupNameAnnotation]; group != "" && metav1.GetControllerOf(o) == nil {
+				return []string{group}
+			}
+			return nil
+		}},
 		{&busv1alpha1.Command{}, forJob, func(o client.Object) []string {
 			if name := target(o); name != "" {
 				return []string{name}
@@ -116,10 +126,11 @@ type made struct {
 	mu     sync.Mutex
 	jobs   map[types.UID]map[string]time.Time // names of pods, and until when that counts
 	failed map[types.UID]string               // why pods could not be made
+	lost   map[types.NamespacedName]bool      // jobs of which something was deleted that plugins made
 }
 
 func newMade() *made {
-	return &made{jobs: map[types.UID]map[string]time.Time{}, failed: map[types.UID]string{}}
+	return &made{jobs: map[types.UID]map[string]time.Time{}, failed: map[types.UID]string{}, lost: map[types.NamespacedName]bool{}}
 }
 
 // fail remembers why pods of a job could not be made; nil: they could. It speaks of all pods of
@@ -138,6 +149,34 @@ func (m *made) fail(job *batchv1alpha1.Job, objects []apis.Object, err error) {
 		}
 	}
 	m.failed[job.UID] = why
+}
+
+// lose remembers that something is gone that plugins made for a job.
+func (m *made) lose(job types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lost[job] = true
+}
+
+// lacks reports whether that was so since it was last asked.
+func (m *made) lacks(job types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lost := m.lost[job]
+	delete(m.lost, job)
+	return lost
+}
+
+// losses has a job looked at when something is deleted that plugins made for it.
+func (m *made) losses() handler.EventHandler {
+	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		if jobUID(e.Object) == nil {
+			return
+		}
+		job := types.NamespacedName{Namespace: e.Object.GetNamespace(), Name: metav1.GetControllerOf(e.Object).Name}
+		m.lose(job)
+		queue.Add(reconcile.Request{NamespacedName: job})
+	}}
 }
 
 func (m *made) failure(job types.UID) string {
