@@ -151,6 +151,7 @@ func (s *jobs) plan(table timetable.Timetable, p *Plan) {
 	}
 	if len(s.active) > 0 {
 		switch spec.ConcurrencyPolicy {
+		case batchv1alpha1.AllowConcurrent:
 		case batchv1alpha1.ForbidConcurrent:
 			say(false, "ForbidConcurrent", "the job that was due at %s waits: job %s still runs, and concurrencyPolicy is Forbid", when, s.active[0].Name)
 			return

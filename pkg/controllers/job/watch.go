@@ -81,12 +81,11 @@ func target(o client.Object) string {
 func means(c *busv1alpha1.Command, job *batchv1alpha1.Job) bool {
 	owner := metav1.GetControllerOf(job)
 	made := owner != nil && owner.Kind == "VCJob"
-	switch uid := c.TargetObject.UID; {
-	case c.TargetObject.Kind == "VCJob":
+	uid := c.TargetObject.UID
+	if c.TargetObject.Kind == "VCJob" {
 		return made && (uid == "" || uid == owner.UID)
-	default:
-		return uid == "" || uid == job.UID
 	}
+	return uid == "" || uid == job.UID
 }
 
 // ofCommand maps a Command to the job it targets.
