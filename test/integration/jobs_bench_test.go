@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,7 +90,30 @@ func BenchmarkJobs(b *testing.B) {
 		b.ReportMetric(raw, "raw-pods/s")
 		b.ReportMetric(made, "pods/s")
 		b.ReportMetric(made/raw, "of-raw")
+		for method, n := range requestsOf(b, c) {
+			b.ReportMetric(n/float64(jobs*podsPerJob), method+"/pod")
+		}
 	}
+}
+
+// requestsOf counts what Muster asked the API server so far, by method.
+func requestsOf(b *testing.B, c *cluster.Cluster) map[string]float64 {
+	b.Helper()
+	text, err := fetch(b.Context(), "http://"+c.MusterAddress()+"/metrics")
+	if err != nil {
+		b.Fatal(err)
+	}
+	sums := map[string]float64{}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
+		_, method, has := strings.Cut(name, `method="`)
+		n, err := strconv.ParseFloat(value, 64)
+		if strings.HasPrefix(name, "rest_client_requests_total{") && has && err == nil {
+			method, _, _ = strings.Cut(method, `"`)
+			sums[method] += n
+		}
+	}
+	return sums
 }
 
 // awaitRunning waits until so many pods of a namespace run.
