@@ -50,7 +50,7 @@ func Setup(ctx context.Context, mgr manager.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("job").
 		For(&batchv1alpha1.Job{}).
-		Owns(&corev1.Pod{}).
+		Watches(&corev1.Pod{}, ofPods()).
 		Owns(&schedulingv1beta1.PodGroup{}).
 		Watches(&busv1alpha1.Command{}, handler.EnqueueRequestsFromMapFunc(ofCommand)).
 		Watches(&corev1.Service{}, r.made.losses(), builder.OnlyMetadata).

@@ -88,6 +88,33 @@ func means(c *busv1alpha1.Command, job *batchv1alpha1.Job) bool {
 	return uid == "" || uid == job.UID
 }
 
+// settling is how long the pods of a job may change before that is looked at, since they start
+// and end together and each look may be a write. Pods that go are looked at at once.
+const settling = 100 * time.Millisecond
+
+// ofPods has a job looked at when its pods change.
+func ofPods() handler.EventHandler {
+	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	look := func(queue requests, after time.Duration, objects ...client.Object) {
+		for _, o := range objects {
+			if jobUID(o) != nil {
+				queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: metav1.GetControllerOf(o).Name}}, after)
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, queue requests) { look(queue, settling, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue requests) {
+			after := settling
+			if e.ObjectNew.GetDeletionTimestamp() != nil {
+				after = 0
+			}
+			look(queue, after, e.ObjectOld, e.ObjectNew)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue requests) { look(queue, 0, e.Object) },
+	}
+}
+
 // ofCommand maps a Command to the job it targets.
 func ofCommand(_ context.Context, o client.Object) []reconcile.Request {
 	name := target(o)
