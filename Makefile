@@ -80,6 +80,11 @@ test-integration: ## run the tests against a real API server and real operators
 	go run $(CLUSTER) build controlplane training-operator prometheus
 	go test -p 1 -timeout 30m $(INTEGRATION)
 
+.PHONY: packages
+packages: ## install the Debian packages that test/wiring starts, as root; without them it skips
+	DEBIAN_FRONTEND=noninteractive apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openssh-server openssh-client openmpi-bin
+
 .PHONY: bench
 bench: ## run the benchmarks in memory, and benchstat: BENCH=regexp COUNT=6 OLD=file to compare with
 	@mkdir -p bin

@@ -19,9 +19,11 @@ import (
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
 	"github.com/muster-sh/muster/integrations"
+	"github.com/muster-sh/muster/pkg/controllers/cronjob"
 	"github.com/muster-sh/muster/pkg/controllers/job"
 	"github.com/muster-sh/muster/pkg/controllers/podgroup"
 	"github.com/muster-sh/muster/pkg/controllers/queue"
+	"github.com/muster-sh/muster/pkg/controllers/vcjob"
 	"github.com/muster-sh/muster/pkg/workload"
 )
 
@@ -40,9 +42,11 @@ type Controller struct {
 // All lists the controllers.
 func All() []Controller {
 	return []Controller{
+		{Name: "cronjob", Setup: setupCronJob, Rules: cronjob.Rules()},
 		{Name: "job", Setup: setupJob, Rules: job.Rules()},
 		{Name: "podgroup", Setup: setupPodGroup, Rules: podGroupRules()},
 		{Name: "queue", Setup: setupQueue, Rules: queue.Rules()},
+		{Name: "vcjob", Setup: setupVCJob, Rules: vcjob.Rules()},
 	}
 }
 
@@ -53,6 +57,10 @@ func Scheme() (*runtime.Scheme, error) {
 		return nil, fmt.Errorf("register types: %w", err)
 	}
 	return s, nil
+}
+
+func setupCronJob(ctx context.Context, mgr manager.Manager, _ Options) error {
+	return cronjob.Setup(ctx, mgr)
 }
 
 func setupJob(ctx context.Context, mgr manager.Manager, _ Options) error {
@@ -71,6 +79,8 @@ func setupPodGroup(ctx context.Context, mgr manager.Manager, o Options) error {
 func setupQueue(ctx context.Context, mgr manager.Manager, _ Options) error {
 	return queue.Setup(ctx, mgr)
 }
+
+func setupVCJob(_ context.Context, mgr manager.Manager, _ Options) error { return vcjob.Setup(mgr) }
 
 func podGroupRules() []rbacv1.PolicyRule {
 	rule := func(group string, resources []string, verbs ...string) rbacv1.PolicyRule {

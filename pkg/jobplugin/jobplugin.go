@@ -18,6 +18,7 @@ import (
 	"github.com/muster-sh/muster/pkg/jobplugin/hcclrank"
 	"github.com/muster-sh/muster/pkg/jobplugin/mpi"
 	"github.com/muster-sh/muster/pkg/jobplugin/pytorch"
+	"github.com/muster-sh/muster/pkg/jobplugin/ray"
 	"github.com/muster-sh/muster/pkg/jobplugin/ssh"
 	"github.com/muster-sh/muster/pkg/jobplugin/svc"
 	"github.com/muster-sh/muster/pkg/jobplugin/tensorflow"
@@ -49,6 +50,7 @@ func Builtin(random io.Reader) map[string]New {
 		hcclrank.Name:   making(hcclrank.New),
 		mpi.Name:        making(mpi.New),
 		pytorch.Name:    making(pytorch.New),
+		ray.Name:        making(ray.New),
 		ssh.Name:        making(ssh.New(random)),
 		tensorflow.Name: making(tensorflow.New),
 	}
@@ -79,7 +81,7 @@ func For(job *batchv1alpha1.Job, known map[string]New) ([]Plugin, error) {
 		case mpi.Name:
 			imply(ssh.Name)
 			imply(svc.Name)
-		case pytorch.Name, tensorflow.Name:
+		case pytorch.Name, ray.Name, tensorflow.Name:
 			imply(svc.Name)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
@@ -17,16 +16,22 @@ import (
 )
 
 // TestSeedJobsRun applies the mission's own jobs as they are, each with the queue that it
-// names. Some are cut short for the reader, and lack what every pod needs: that is said.
+// names. Some are cut short for the reader and lack what every pod needs, some ask for what is
+// not there: their status says exactly that.
 func TestSeedJobsRun(t *testing.T) {
 	w := newWorld(t, cluster.Config{Nodes: 25})
-	for file, want := range map[string]struct{ queue, lacks string }{
+	for file, want := range map[string]struct{ queue, says string }{
 		"04-vcjob-pytorch-policies.yaml":     {queue: "ai-training"},
-		"07-vcjob-nccl-topology-policy.yaml": {lacks: "spec.containers[0].image: Required value"},
+		"07-vcjob-nccl-topology-policy.yaml": {says: "spec.containers[0].image: Required value"},
+		"08-vcjob-tf-ps-task-topology.yaml":  {says: "spec.containers[0].image: Required value"},
+		"10-vcjob-torchrun-vc-env.yaml":      {queue: "gpu-queue", says: "training-dataset"},
 		"11-vcjob-pytorch-plugin.yaml":       {},
-		"14-priorityclass-and-vcjob.yaml":    {queue: "ai-training", lacks: "spec.containers: Required value"},
+		"13-vcjob-reservation.yaml":          {says: "spec.containers[0].image: Required value"},
+		"14-priorityclass-and-vcjob.yaml":    {queue: "ai-training", says: "spec.containers: Required value"},
 		"17-vcjob-ttl-maxretry.yaml":         {},
-		"24-vcjob-slo-deadline.yaml":         {queue: "ai-training", lacks: "spec.containers[0].image: Required value"},
+		"19-vcjob-hami-gpumem-gpucores.yaml": {queue: "inference-queue", says: "nvidia.com/gpumem"},
+		"24-vcjob-slo-deadline.yaml":         {queue: "ai-training", says: "spec.containers[0].image: Required value"},
+		"42-together-vcjob-gpu-gang.yaml":    {queue: "research", says: "shared-pvc"},
 	} {
 		t.Run(file, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(seeds, file))
@@ -41,13 +46,35 @@ func TestSeedJobsRun(t *testing.T) {
 			if err := w.ApplyYAML(t.Context(), ns, string(text)); err != nil {
 				t.Fatal(err)
 			}
-			if want.lacks != "" {
-				eventually(t, func(ctx context.Context) error { return w.failsToCreate(ctx, ns, want.lacks) })
+			if want.says != "" {
+				eventually(t, func(ctx context.Context) error { return w.statusSays(ctx, ns, want.says) })
 				return
 			}
 			eventually(t, func(ctx context.Context) error { return w.runs(ctx, ns) })
 		})
 	}
+}
+
+// TestSeed18HasNoName: no API server takes an object without one, and with one it runs.
+func TestSeed18HasNoName(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(seeds, "18-vcjob-gfd-nodeselector.yaml"))
+	if err != nil {
+		t.Skipf("it is not here: %v", err)
+	}
+	w := newWorld(t, cluster.Config{Nodes: 25})
+	ns := w.Namespace(t)
+	t.Cleanup(func() { w.clear(t, ns) })
+	if err := w.ApplyYAML(t.Context(), ns, string(text)); err == nil {
+		t.Error("it was taken")
+	}
+	w.queue(t, "gpu-training", schedulingv1beta1.QueueSpec{Weight: 1})
+	named := strings.Replace(string(text), "spec:", "metadata: {name: selected}\nspec:", 1)
+	if err := w.ApplyYAML(t.Context(), ns, named); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func(ctx context.Context) error {
+		return w.statusSays(ctx, ns, "spec.containers[0].image: Required value")
+	})
 }
 
 // runs returns nil when a namespace has one job and that runs.
@@ -66,18 +93,16 @@ func (w *world) runs(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// failsToCreate returns nil when an event tells what keeps the pods of a job from being made.
-func (w *world) failsToCreate(ctx context.Context, namespace, why string) error {
-	events, err := w.core.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=Job,reason=FailedCreate"})
-	if err != nil {
-		return err
+// statusSays returns nil when the one job of a namespace waits and its status says why.
+func (w *world) statusSays(ctx context.Context, namespace, why string) error {
+	jobs, err := w.jobsOf(ctx, namespace)
+	if err != nil || len(jobs) != 1 {
+		return fmt.Errorf("%d jobs (%w)", len(jobs), err)
 	}
-	for i := range events.Items {
-		if strings.Contains(events.Items[i].Message, why) {
-			return nil
-		}
+	if s := jobs[0].Status.State; s.Phase != batchv1alpha1.Pending || !strings.Contains(s.Message, why) {
+		return fmt.Errorf("%+v", s)
 	}
-	return fmt.Errorf("%d events, none says %q", len(events.Items), why)
+	return nil
 }
 
 // clear deletes the jobs of a namespace, so that the next one has their room.

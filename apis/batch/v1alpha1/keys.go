@@ -14,7 +14,13 @@ const (
 	PartitionIDKey   = "volcano.sh/partition-id"
 )
 
+// CronJobTimeKey is the annotation on a Job of a CronJob with the time at which it was due, RFC 3339.
+const CronJobTimeKey = "volcano.sh/cronjob-scheduled-timestamp"
+
 // PodName is the name of the pod of a task with an index, from 0.
 func PodName(job, task string, index int) string {
 	return job + "-" + task + "-" + strconv.Itoa(index)
 }
+
+// VCJobGenerationKey is the annotation on a Job with the generation of the VCJob that it is made from.
+const VCJobGenerationKey = "volcano.sh/vcjob-generation"

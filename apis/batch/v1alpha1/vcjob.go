@@ -84,6 +84,9 @@ type RunPolicy struct {
 	CleanUpTaskPolicy []CleanUpTaskPolicy `json:"cleanUpTaskPolicy,omitempty"`
 }
 
+// CleanUpDelete is the action of a CleanUpTaskPolicy that deletes pods.
+const CleanUpDelete = "Delete"
+
 // CleanUpTaskPolicy deletes pods of a task when the job has come to a phase.
 type CleanUpTaskPolicy struct {
 	// +kubebuilder:validation:Enum=Delete;Retain

@@ -31,6 +31,7 @@ type life struct {
 	writes   int // so far
 	crashAt  int // number of the write before which the controller dies, once; 0: never
 	errs     []error
+	failed   string // why its pods can't be made
 }
 
 type task struct {
@@ -60,7 +61,7 @@ func (l *life) step() {
 	if l.job == nil {
 		return
 	}
-	o := Observed{Job: l.job, Commands: l.commands, Now: l.now}
+	o := Observed{Job: l.job, Commands: l.commands, Now: l.now, Failed: l.failed}
 	for _, name := range slices.Sorted(maps.Keys(l.pods)) {
 		o.Pods = append(o.Pods, *l.pods[name].DeepCopy())
 	}

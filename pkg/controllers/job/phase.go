@@ -30,6 +30,9 @@ type verdict struct {
 	why    string
 }
 
+// failedCreate is the reason of a job whose pods can't be made.
+const failedCreate = "FailedCreate"
+
 // next is the state machine: what becomes of a job in its phase, with such pods, on an
 // action. Without one it goes by its pods alone.
 func (s *sight) next(ask action) verdict {
@@ -44,6 +47,9 @@ func (s *sight) next(ask action) verdict {
 		}
 		if s.job.Spec.MinAvailable <= s.count.running+s.count.succeeded+s.count.failed {
 			return verdict{phase: batchv1alpha1.Running, make: true, reason: "Started", why: fmt.Sprintf("%d pods run or have finished, %d are needed", s.count.running+s.count.succeeded+s.count.failed, s.job.Spec.MinAvailable)}
+		}
+		if s.Failed != "" {
+			return verdict{phase: batchv1alpha1.Pending, make: true, reason: failedCreate, why: s.Failed}
 		}
 		if why := s.refused(); why != "" {
 			return verdict{phase: batchv1alpha1.Pending, make: true, reason: string(schedulingv1beta1.PodGroupUnschedulableType), why: why}

@@ -1,12 +1,15 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,9 +50,12 @@ func Setup(ctx context.Context, mgr manager.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("job").
 		For(&batchv1alpha1.Job{}).
-		Owns(&corev1.Pod{}).
+		Watches(&corev1.Pod{}, ofPods()).
 		Owns(&schedulingv1beta1.PodGroup{}).
 		Watches(&busv1alpha1.Command{}, handler.EnqueueRequestsFromMapFunc(ofCommand)).
+		Watches(&corev1.Service{}, r.made.losses(), builder.OnlyMetadata).
+		Watches(&corev1.ConfigMap{}, r.made.losses(), builder.OnlyMetadata).
+		Watches(&networkingv1.NetworkPolicy{}, r.made.losses(), builder.OnlyMetadata).
 		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(r.ofClaim), builder.OnlyMetadata).
 		WithOptions(controller.Options{MaxConcurrentReconciles: reconcilesAtOnce}).
 		Complete(r)
@@ -65,6 +71,9 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var job batchv1alpha1.Job
 	if err := r.client.Get(ctx, req.NamespacedName, &job); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.made.lacks(req.NamespacedName) // and nobody will ask
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	seen, err := r.observe(ctx, &job)
@@ -72,29 +81,49 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	if seen.Plugins, err = plugins(&job); err != nil {
-		r.do.Recorder.Event(&job, corev1.EventTypeWarning, "InvalidJob", err.Error())
-		return reconcile.Result{}, reconcile.TerminalError(err)
+		return reconcile.Result{}, r.refuse(ctx, &job, err)
 	}
 	out, next, err := Step(seen)
 	if err != nil { // nobody but its author can mend that
-		r.do.Recorder.Event(&job, corev1.EventTypeWarning, "InvalidJob", err.Error())
-		return reconcile.Result{}, reconcile.TerminalError(err)
+		return reconcile.Result{}, r.refuse(ctx, &job, err)
 	}
 	err = r.do.Do(ctx, out)
+	if err != nil && seen.Lost {
+		r.made.lose(req.NamespacedName)
+	}
 	switch {
 	case apierrors.IsConflict(err):
 		return reconcile.Result{RequeueAfter: again}, nil
 	case err != nil:
 		if len(out.Create) > 0 {
+			r.made.fail(&job, out.Create, err)
 			r.do.Recorder.Event(&job, corev1.EventTypeWarning, "FailedCreate", err.Error())
 		}
 		return reconcile.Result{}, err
 	}
 	r.made.note(job.UID, out.Create, seen.Now)
+	if seen.Failed != "" {
+		r.made.fail(&job, nil, nil)
+		return reconcile.Result{RequeueAfter: again}, nil // so that its status says so
+	}
 	if next.IsZero() {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{RequeueAfter: max(next.Sub(seen.Now), time.Millisecond)}, nil
+}
+
+// refuse says in a job's status and in an Event what nobody but its author can mend.
+func (r *reconciler) refuse(ctx context.Context, job *batchv1alpha1.Job, why error) error {
+	r.do.Recorder.Event(job, corev1.EventTypeWarning, "InvalidJob", why.Error())
+	state := job.Status.State
+	state.Phase = cmp.Or(state.Phase, batchv1alpha1.Pending)
+	state.Reason, state.Message = "InvalidJob", why.Error()
+	status, err := outcome.Difference(batchv1alpha1.JobStatus{State: job.Status.State}, batchv1alpha1.JobStatus{State: state})
+	if err != nil || len(status) == 0 {
+		return errors.Join(reconcile.TerminalError(why), err)
+	}
+	err = r.do.Do(ctx, outcome.Outcome{Patch: []outcome.Patch{{Object: job, Status: status}}})
+	return errors.Join(reconcile.TerminalError(why), err)
 }
 
 // plugins are those of a job that may make pods.
@@ -115,6 +144,11 @@ func (r *reconciler) observe(ctx context.Context, job *batchv1alpha1.Job) (Obser
 	if err := r.client.List(ctx, &pods, mine...); err != nil {
 		return seen, fmt.Errorf("list pods of job %s: %w", job.Name, err)
 	}
+	var orphans corev1.PodList
+	if err := r.client.List(ctx, &orphans, client.InNamespace(job.Namespace), client.MatchingFields{orphan: groupName(job)}); err != nil {
+		return seen, fmt.Errorf("list pods of job %s that nothing controls: %w", job.Name, err)
+	}
+	seen.Lost = r.made.lacks(client.ObjectKeyFromObject(job))
 	var groups schedulingv1beta1.PodGroupList
 	if err := r.client.List(ctx, &groups, mine...); err != nil {
 		return seen, fmt.Errorf("list PodGroups of job %s: %w", job.Name, err)
@@ -124,11 +158,11 @@ func (r *reconciler) observe(ctx context.Context, job *batchv1alpha1.Job) (Obser
 		return seen, fmt.Errorf("list Commands for job %s: %w", job.Name, err)
 	}
 	for _, c := range commands.Items {
-		if uid := c.TargetObject.UID; uid == "" || uid == job.UID {
+		if means(&c, job) {
 			seen.Commands = append(seen.Commands, c)
 		}
 	}
-	seen.Pods, seen.PodGroups = pods.Items, groups.Items
+	seen.Pods, seen.PodGroups, seen.Failed = append(pods.Items, orphans.Items...), groups.Items, r.made.failure(job.UID)
 	seen.Made = r.made.unseen(job.UID, seen.Pods, seen.Now)
 	for i := range job.Spec.Volumes {
 		claim := metav1.PartialObjectMetadata{}

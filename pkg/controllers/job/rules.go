@@ -24,10 +24,10 @@ func Rules() []rbacv1.PolicyRule {
 		rule(schedulingv1beta1.GroupName, "podgroups", "get", "list", "watch", "create", "patch", "delete"),
 		rule(corev1.GroupName, "pods", "get", "list", "watch", "create", "patch", "delete"),
 		rule(corev1.GroupName, "persistentvolumeclaims", "get", "list", "watch", "create", "patch"),
-		rule(corev1.GroupName, "services", "create", "patch"),
-		rule(corev1.GroupName, "configmaps", "create", "patch"),
+		rule(corev1.GroupName, "services", "get", "list", "watch", "create", "patch"),
+		rule(corev1.GroupName, "configmaps", "get", "list", "watch", "create", "patch"),
 		rule(corev1.GroupName, "secrets", "create"),
-		rule(networkingv1.GroupName, "networkpolicies", "create", "patch"),
+		rule(networkingv1.GroupName, "networkpolicies", "get", "list", "watch", "create", "patch"),
 		rule(schedulingv1.GroupName, "priorityclasses", "get", "list", "watch"),
 		rule(corev1.GroupName, "events", "create", "patch"),
 	}

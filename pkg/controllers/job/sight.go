@@ -21,7 +21,7 @@ const goingKey = "volcano.sh/controller-out-of-sync"
 type Observed struct {
 	Job       *batchv1alpha1.Job
 	PodGroups []schedulingv1beta1.PodGroup // that it controls
-	Pods      []corev1.Pod                 // that it controls
+	Pods      []corev1.Pod                 // that it controls, and those that it made and that nothing controls
 	// Made names pods that were made and that Pods does not have yet.
 	Made map[string]bool
 	// Commands are those that name it.
@@ -31,6 +31,8 @@ type Observed struct {
 	// Priorities are the values of the priority classes that its tasks name.
 	Priorities map[string]int32
 	Plugins    []jobplugin.Plugin // that wire its pods, in order
+	Lost       bool               // something that plugins made for it was deleted
+	Failed     string             // why its pods could not be made when that was last tried; empty: they could
 	Now        time.Time
 }
 

@@ -1,12 +1,9 @@
 package job
 
 import (
-	"encoding/json"
-	"fmt"
-	"reflect"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
@@ -28,14 +25,15 @@ func (s *sight) status(v verdict) batchv1alpha1.JobStatus {
 			now.TaskStatusCount[t.Name] = batchv1alpha1.TaskState{Phase: t.phases}
 		}
 	}
+	if v.phase == was.State.Phase && (v.phase.Final() || v.phase == batchv1alpha1.Aborted) {
+		keepEnds(was, &now)
+	}
 	now.ControlledResources = s.controlled()
 	if v.again {
 		now.RetryCount++
 	}
 	if v.phase == was.State.Phase {
-		if v.phase == batchv1alpha1.Pending {
-			now.State.Reason, now.State.Message = v.reason, v.why // it may wait for something else by now
-		}
+		s.sayAgain(v, &now.State)
 		return now
 	}
 	if v.kill == everything || v.kill == unfinished {
@@ -53,6 +51,34 @@ func (s *sight) status(v verdict) batchv1alpha1.JobStatus {
 	return now
 }
 
+// sayAgain brings up to date why a job is as it was.
+func (s *sight) sayAgain(v verdict, state *batchv1alpha1.JobState) {
+	switch {
+	case v.phase == batchv1alpha1.Pending:
+		state.Reason, state.Message = v.reason, v.why // it may wait for something else by now
+	case v.phase == batchv1alpha1.Running && s.Failed != "":
+		state.Reason, state.Message = failedCreate, s.Failed
+	case state.Reason == failedCreate:
+		state.Reason, state.Message = "Created", "its pods could be made again"
+	}
+}
+
+// keepEnds lets a job that is over say how its pods ended, though some are gone by now.
+func keepEnds(was, now *batchv1alpha1.JobStatus) {
+	now.Succeeded, now.Failed = max(was.Succeeded, now.Succeeded), max(was.Failed, now.Failed)
+	//muster:anyorder each task by itself
+	for task, counted := range was.TaskStatusCount {
+		for _, end := range []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed} {
+			if n := counted.Phase[end]; n > now.TaskStatusCount[task].Phase[end] {
+				if now.TaskStatusCount[task].Phase == nil {
+					now.TaskStatusCount[task] = batchv1alpha1.TaskState{Phase: map[corev1.PodPhase]int32{}}
+				}
+				now.TaskStatusCount[task].Phase[end] = n
+			}
+		}
+	}
+}
+
 // controlled names what was made for a job, by what it is.
 func (s *sight) controlled() map[string]string {
 	made := map[string]string{}
@@ -68,57 +94,4 @@ func (s *sight) controlled() map[string]string {
 		return nil
 	}
 	return made
-}
-
-// difference is the merge patch from one status to another; nil when they are equal.
-func difference(was, now batchv1alpha1.JobStatus) (map[string]any, error) {
-	if equality.Semantic.DeepEqual(was, now) {
-		return nil, nil
-	}
-	from, err := fields(was)
-	if err != nil {
-		return nil, err
-	}
-	to, err := fields(now)
-	if err != nil {
-		return nil, err
-	}
-	return between(from, to), nil
-}
-
-func fields(s batchv1alpha1.JobStatus) (map[string]any, error) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return nil, fmt.Errorf("write a status: %w", err)
-	}
-	var m map[string]any
-	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, fmt.Errorf("read a status: %w", err)
-	}
-	return m, nil
-}
-
-// between is what has to be set, and taken away, to come from one object to another.
-func between(from, to map[string]any) map[string]any {
-	diff := map[string]any{}
-	//muster:anyorder from map to map
-	for key := range from {
-		if _, stays := to[key]; !stays {
-			diff[key] = nil
-		}
-	}
-	//muster:anyorder from map to map
-	for key, value := range to {
-		old, was := from[key]
-		below, deep := value.(map[string]any)
-		oldBelow, oldDeep := old.(map[string]any)
-		switch {
-		case was && reflect.DeepEqual(old, value):
-		case deep && oldDeep:
-			diff[key] = between(oldBelow, below)
-		default:
-			diff[key] = value
-		}
-	}
-	return diff
 }

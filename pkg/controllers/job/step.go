@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	batchv1alpha1 "github.com/muster-sh/muster/apis/batch/v1alpha1"
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
@@ -31,7 +32,7 @@ func Step(o Observed) (out outcome.Outcome, next time.Time, err error) {
 		out.Events = append(out.Events, outcome.Event{On: o.Job, Warning: !ok, Reason: string(busv1alpha1.CommandIssuedEvent), Message: why})
 	}
 	v := s.next(ask)
-	patch, err := difference(o.Job.Status, s.status(v))
+	patch, err := outcome.Difference(o.Job.Status, s.status(v))
 	if err != nil {
 		return out, next, err
 	}
@@ -42,6 +43,7 @@ func Step(o Observed) (out outcome.Outcome, next time.Time, err error) {
 		warning := v.phase == batchv1alpha1.Failed || v.phase == batchv1alpha1.Restarting
 		out.Events = append(out.Events, outcome.Event{On: o.Job, Warning: warning, Reason: string(v.phase), Message: v.why})
 	}
+	s.adopt(&out)
 	s.dismiss(v, ask, &out)
 	if v.phase.Final() || v.phase == batchv1alpha1.Aborted {
 		return out, s.clear(v, &out, next), nil
@@ -97,7 +99,7 @@ func (s *sight) makePods(out *outcome.Outcome) error {
 		return err
 	}
 	surplus := slices.ContainsFunc(s.tasks, func(t taskSight) bool { return len(t.surplus) > 0 })
-	if len(pods) == 0 && !surplus {
+	if len(pods) == 0 && !surplus && !s.Lost {
 		return nil
 	}
 	for _, plugin := range s.Plugins {
@@ -110,8 +112,8 @@ func (s *sight) makePods(out *outcome.Outcome) error {
 			out.Apply = append(out.Apply, obj)
 		}
 		once, has := plugin.(jobplugin.MakesOnce)
-		if !has || len(s.Pods) > 0 {
-			continue // whoever made the first pod made them
+		if !has || len(s.Pods) > 0 && len(pods) == 0 {
+			continue // who runs has them; who comes needs them, should they be lost
 		}
 		if objects, err = once.Once(s.job); err != nil {
 			return fmt.Errorf("job %s: %w", s.job.Name, err)
@@ -125,6 +127,16 @@ func (s *sight) makePods(out *outcome.Outcome) error {
 		out.Create = append(out.Create, pod)
 	}
 	return nil
+}
+
+// adopt takes pods under control that the job made and that nothing controls any more.
+func (s *sight) adopt(out *outcome.Outcome) {
+	for i := range s.Pods {
+		if pod := &s.Pods[i]; metav1.GetControllerOf(pod) == nil && pod.DeletionTimestamp == nil {
+			refs := map[string]any{"ownerReferences": append(pod.OwnerReferences, ownerOf(s.job)...)}
+			out.Patch = append(out.Patch, outcome.Patch{Object: pod, Fields: map[string]any{"metadata": refs}})
+		}
+	}
 }
 
 // dismiss has the pods go that a verdict is about, and those that are too many.

@@ -76,6 +76,7 @@ func tales() map[string]tale {
 		"it is terminated, and no more resumed": {happens: command(busv1alpha1.TerminateJobAction, busv1alpha1.ResumeJobAction), want: "Terminated retries=0 running=0 succeeded=0 failed=0 no gang"},
 		"it is scaled down":                     {happens: func(l *life) { l.job.Spec.Tasks[1].Replicas = 1 }, policies: policies(on(busv1alpha1.RestartJobAction, busv1alpha1.PodEvictedEvent)), want: "Running retries=0 running=2 succeeded=0 failed=0", stay: all[:2]},
 		"it is scaled up":                       {happens: func(l *life) { l.job.Spec.Tasks[1].Replicas = 4 }, policies: policies(on(busv1alpha1.RestartJobAction, busv1alpha1.PodEvictedEvent)), want: "Running retries=0 running=5 succeeded=0 failed=0", stay: all},
+		"its pods go after the end":             {happens: func(l *life) { end(1, all[0])(l); end(0, all[1:]...)(l); l.settle(); evict(all...)(l) }, want: "Failed retries=0 running=0 succeeded=2 failed=1 no gang"},
 		"its time after the end is over":        {edit: func(s *batchv1alpha1.JobSpec) { s.TTLSecondsAfterFinished = new(int32(5)) }, happens: func(l *life) { end(0, all...)(l); l.settle(); l.now = l.now.Add(6 * time.Second) }, want: "gone", stay: all},
 	}
 }
@@ -173,5 +174,40 @@ func TestATimeoutDelaysAnActionWhileItsCauseLasts(t *testing.T) {
 	l.settle()
 	if got := l.state(); !strings.HasPrefix(got, "Running retries=1 running=3") {
 		t.Errorf("after its time: %s", got)
+	}
+}
+
+// TestAJobSaysThatItsPodsCantBeMade, and that they can be again.
+func TestAJobSaysThatItsPodsCantBeMade(t *testing.T) {
+	l := newLife([]task{{name: "worker", replicas: 2}})
+	l.failed = "exceeded quota"
+	l.step()
+	l.step()
+	if s := l.job.Status.State; s.Phase != batchv1alpha1.Pending || s.Reason != "FailedCreate" || s.Message != l.failed {
+		t.Errorf("%+v", s)
+	}
+	l.failed = ""
+	l.settle()
+	l.failed = "exceeded quota again"
+	l.step()
+	if s := l.job.Status.State; s.Phase != batchv1alpha1.Running || s.Message != l.failed {
+		t.Errorf("%+v", s)
+	}
+	l.failed = ""
+	l.step()
+	if s := l.job.Status.State; s.Phase != batchv1alpha1.Running || s.Reason == "FailedCreate" {
+		t.Errorf("%+v", s)
+	}
+	l.check(t)
+}
+
+// TestPodsThatNothingControlsAreTakenBack, and are no evictions.
+func TestPodsThatNothingControlsAreTakenBack(t *testing.T) {
+	l := newLife([]task{{name: "worker", replicas: 2}}, on(busv1alpha1.RestartJobAction, busv1alpha1.PodEvictedEvent))
+	l.settle()
+	l.pods["j-worker-1"].OwnerReferences = nil
+	out, _, err := Step(Observed{Job: l.job, Pods: []corev1.Pod{*l.pods["j-worker-0"], *l.pods["j-worker-1"]}, PodGroups: []schedulingv1beta1.PodGroup{*l.group}, Now: l.now})
+	if err != nil || len(out.Patch) != 1 || out.Patch[0].Object.GetName() != "j-worker-1" || len(out.Create)+len(out.Delete) > 0 {
+		t.Errorf("%+v %v", out, err)
 	}
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -9,8 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/muster-sh/muster/apis"
@@ -22,6 +26,7 @@ import (
 // Indices of the cache.
 const (
 	byJob  = "job.uid"    // pods and PodGroups by the job that controls them
+	orphan = "job.group"  // pods that nothing controls, by the PodGroup that they name
 	forJob = "job.target" // Commands by the job that they target
 )
 
@@ -35,6 +40,12 @@ func indices() []index {
 	return []index{
 		{&corev1.Pod{}, byJob, jobUID},
 		{&schedulingv1beta1.PodGroup{}, byJob, jobUID},
+		{&corev1.Pod{}, orphan, func(o client.Object) []string {
+			if group := o.GetAnnotations()[schedulingv1beta1.GroupNameAnnotation]; group != "" && metav1.GetControllerOf(o) == nil {
+				return []string{group}
+			}
+			return nil
+		}},
 		{&busv1alpha1.Command{}, forJob, func(o client.Object) []string {
 			if name := target(o); name != "" {
 				return []string{name}
@@ -52,10 +63,11 @@ func jobUID(o client.Object) []string {
 	return []string{string(c.UID)}
 }
 
-// target is the job that a Command names; empty when it names none.
+// target is the job that a Command names, itself or by the VCJob of the same name that it is
+// made from; empty when it names none.
 func target(o client.Object) string {
 	c, ok := o.(*busv1alpha1.Command)
-	if !ok || c.TargetObject == nil || c.TargetObject.Kind != "Job" {
+	if !ok || c.TargetObject == nil || c.TargetObject.Kind != "Job" && c.TargetObject.Kind != "VCJob" {
 		return ""
 	}
 	group, _, _ := strings.Cut(c.TargetObject.APIVersion, "/")
@@ -63,6 +75,44 @@ func target(o client.Object) string {
 		return ""
 	}
 	return c.TargetObject.Name
+}
+
+// means reports whether a Command means this very job, or the VCJob that controls it.
+func means(c *busv1alpha1.Command, job *batchv1alpha1.Job) bool {
+	owner := metav1.GetControllerOf(job)
+	made := owner != nil && owner.Kind == "VCJob"
+	uid := c.TargetObject.UID
+	if c.TargetObject.Kind == "VCJob" {
+		return made && (uid == "" || uid == owner.UID)
+	}
+	return uid == "" || uid == job.UID
+}
+
+// settling is how long the pods of a job may change before that is looked at, since they start
+// and end together and each look may be a write. Pods that go are looked at at once.
+const settling = 100 * time.Millisecond
+
+// ofPods has a job looked at when its pods change.
+func ofPods() handler.EventHandler {
+	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	look := func(queue requests, after time.Duration, objects ...client.Object) {
+		for _, o := range objects {
+			if jobUID(o) != nil {
+				queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: metav1.GetControllerOf(o).Name}}, after)
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, queue requests) { look(queue, settling, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue requests) {
+			after := settling
+			if e.ObjectNew.GetDeletionTimestamp() != nil {
+				after = 0
+			}
+			look(queue, after, e.ObjectOld, e.ObjectNew)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue requests) { look(queue, 0, e.Object) },
+	}
 }
 
 // ofCommand maps a Command to the job it targets.
@@ -99,11 +149,67 @@ const madeFor = 30 * time.Second
 // made remembers which pods were made that the cache may not show yet, so that none is made
 // twice for nothing. Who forgets loses nothing: names are taken only once.
 type made struct {
-	mu   sync.Mutex
-	jobs map[types.UID]map[string]time.Time // names of pods, and until when that counts
+	mu     sync.Mutex
+	jobs   map[types.UID]map[string]time.Time // names of pods, and until when that counts
+	failed map[types.UID]string               // why pods could not be made
+	lost   map[types.NamespacedName]bool      // jobs of which something was deleted that plugins made
 }
 
-func newMade() *made { return &made{jobs: map[types.UID]map[string]time.Time{}} }
+func newMade() *made {
+	return &made{jobs: map[types.UID]map[string]time.Time{}, failed: map[types.UID]string{}, lost: map[types.NamespacedName]bool{}}
+}
+
+// fail remembers why pods of a job could not be made; nil: they could. It speaks of all pods of
+// a task alike, since which of them fails first is chance.
+func (m *made) fail(job *batchv1alpha1.Job, objects []apis.Object, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err == nil {
+		delete(m.failed, job.UID)
+		return
+	}
+	why := err.Error()
+	for _, o := range slices.Backward(objects) { // the longer names first: -10 before -1
+		if task := o.GetLabels()[schedulingv1beta1.TaskSpecAnnotation]; task != "" {
+			why = strings.ReplaceAll(why, o.GetName(), job.Name+"-"+task+"-*")
+		}
+	}
+	m.failed[job.UID] = why
+}
+
+// lose remembers that something is gone that plugins made for a job.
+func (m *made) lose(job types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lost[job] = true
+}
+
+// lacks reports whether that was so since it was last asked.
+func (m *made) lacks(job types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lost := m.lost[job]
+	delete(m.lost, job)
+	return lost
+}
+
+// losses has a job looked at when something is deleted that plugins made for it.
+func (m *made) losses() handler.EventHandler {
+	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		if jobUID(e.Object) == nil {
+			return
+		}
+		job := types.NamespacedName{Namespace: e.Object.GetNamespace(), Name: metav1.GetControllerOf(e.Object).Name}
+		m.lose(job)
+		queue.Add(reconcile.Request{NamespacedName: job})
+	}}
+}
+
+func (m *made) failure(job types.UID) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failed[job]
+}
 
 func (m *made) note(job types.UID, objects []apis.Object, now time.Time) {
 	m.mu.Lock()

@@ -82,10 +82,14 @@ func Each(pod *corev1.Pod, change func(*corev1.Container)) {
 // AddPort opens a port on the containers of a pod that do not open one of that number.
 func AddPort(pod *corev1.Pod, name string, port int32) {
 	for i := range pod.Spec.Containers {
-		c := &pod.Spec.Containers[i]
-		if !slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port }) {
-			c.Ports = append(c.Ports, corev1.ContainerPort{Name: name, ContainerPort: port})
-		}
+		OpenPort(&pod.Spec.Containers[i], name, port)
+	}
+}
+
+// OpenPort opens a port on a container, if there is one, that does not open one of that number.
+func OpenPort(c *corev1.Container, name string, port int32) {
+	if c != nil && !slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port }) {
+		c.Ports = append(c.Ports, corev1.ContainerPort{Name: name, ContainerPort: port})
 	}
 }
 
