@@ -207,12 +207,20 @@ func (c *choice) sweepSmallest() bool {
 	if !slices.Contains(c.Rules, framework.Reclaiming) {
 		return false
 	}
-	for _, u := range c.units {
-		u.size = c.world.Gives(u.tasks).Dominant(c.world.Total)
+	type sized struct {
+		*unit
+		size resource.Share // of the cluster
 	}
-	slices.SortFunc(c.units, func(a, b *unit) int {
+	units := make([]sized, len(c.units))
+	for i, u := range c.units {
+		units[i] = sized{u, c.world.Gives(u.tasks).Dominant(c.world.Total)}
+	}
+	slices.SortFunc(units, func(a, b sized) int {
 		return cmp.Or(cmp.Compare(a.rule, b.rule), a.size.Compare(b.size), cmp.Compare(a.number, b.number))
 	})
+	for i, u := range units {
+		c.units[i] = u.unit
+	}
 	return c.sweep()
 }
 
@@ -227,6 +235,7 @@ func (c *choice) take(u *unit) bool {
 
 // send lets a unit go, unless that leaves half a gang.
 func (c *choice) send(u *unit) bool {
+	u.leave = &leave{}
 	for _, t := range u.tasks {
 		if t.Bucket != model.Evicted {
 			c.world.Evict(t)
