@@ -143,3 +143,51 @@ func TestAnOwnerReclaimsDevicesOfAClass(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// aloneClaim makes a claim that one pod at a time may use, and a volume for it.
+func (w *world) aloneClaim(t *testing.T, ns, name string) {
+	t.Helper()
+	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}
+	size := corev1.ResourceList{corev1.ResourceStorage: apiresource.MustParse("1Gi")}
+	w.make(t, &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: ns},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity: size, AccessModes: modes, ClaimRef: &corev1.ObjectReference{Namespace: ns, Name: name},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk.example.com", VolumeHandle: ns}},
+		},
+	})
+	w.make(t, &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: modes, StorageClassName: new(""), VolumeName: ns, Resources: corev1.VolumeResourceRequirements{Requests: size},
+		},
+	})
+}
+
+// TestAVolumeThatOnePodMayUseIsTakenFromIt has room for all, but a volume for one at a time.
+func TestAVolumeThatOnePodMayUseIsTakenFromIt(t *testing.T) {
+	w := configured(t, 2, confTakes)
+	ns := w.Namespace(t)
+	w.aloneClaim(t, ns, "disk")
+	uses := func(gang string) {
+		t.Helper()
+		p := member(ns, gang, 0, 1)
+		p.Spec.Volumes = []corev1.Volume{{Name: "disk", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "disk"},
+		}}}
+		w.create(t, ns, p)
+	}
+	w.podGroup(t, ns, "low", 1, "default")
+	uses("low")
+	w.single(t, ns, "other", "default", 1)
+	w.allBound(t, ns, "low", 1)
+	w.allBound(t, ns, "other", 1)
+	w.urgent(t, ns, "high", 1)
+	uses("high")
+	w.allBound(t, ns, "high", 1)
+	w.allBound(t, ns, "low", 0)
+	w.allBound(t, ns, "other", 1)
+	if err := w.counts(t.Context(), `volcano_evictions_total{reason="Preempted"} 1`); err != nil {
+		t.Error(err)
+	}
+}
