@@ -149,7 +149,7 @@ func (c *choice) roomy() bool {
 // together, and all of it. Which of them it can do without shows when they are taken.
 func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 	tasks, all := c.candidates(g)
-	keep, _ := g.MustStay()
+	keep := c.Holders.mustStay(g)
 	broken := !g.Whole()
 	if broken && c.Beyond {
 		return
@@ -198,7 +198,7 @@ func (c *choice) divideOwn() {
 		}
 	}
 	tasks, _ := c.candidates(g)
-	keep, _ := g.MustStay()
+	keep := c.Holders.mustStay(g)
 	for i := range slices.Backward(tasks) {
 		c.add(unit{rule: framework.Swapping, gang: g, tasks: tasks[i : i+1], keep: max(keep, least)})
 	}
