@@ -51,7 +51,8 @@ type Reason struct {
 	// Kind and Object name what the reason is about when that is not the gang itself, for example a Queue.
 	Kind   string `json:"kind,omitempty"`
 	Object string `json:"object,omitempty"`
-	// Field, Value and Remedy belong to Invalid and Unsupported; Shuffled names its plugin as Field.
+	// Field, Value and Remedy belong to Invalid and Unsupported; Shuffled names its plugin as Field,
+	// and Reclaimed the queue above that of the gang which is entitled to the room, if it is not that.
 	Field  string `json:"field,omitempty"`
 	Value  string `json:"value,omitempty"`
 	Remedy string `json:"remedy,omitempty"`

@@ -186,6 +186,10 @@ func TestThoseWhoLeaveTheirNodesAreToldWhy(t *testing.T) {
 			reason.Reason{Code: reason.Shuffled, Kind: "Node", Object: "n1", Field: "tdm", Value: "revocable zone night is open 20:00-06:00"},
 			"plugin tdm has it leave node n1: revocable zone night is open 20:00-06:00",
 		},
+		"for a queue whose part is one above it": {
+			reason.Reason{Code: reason.Reclaimed, Kind: "PodGroup", Object: "ml/bert", Value: "chair", Field: "team", Role: "lender", Short: []reason.Shortage{{Resource: "nvidia.com/gpu", Used: "8", Limit: "4"}}},
+			`its room is needed for PodGroup ml/bert of queue "chair" below queue "team", which has less than it deserves; queue "lender" has more: 8 of 4 nvidia.com/gpu`,
+		},
 		"for another of its gang": {
 			reason.Reason{Code: reason.Swapped, Kind: "Pod", Object: "ml/head", Need: 9, Have: 3},
 			"its room is needed for pod ml/head of its own gang, whose priority is 9, its own 3",

@@ -84,7 +84,11 @@ func (r Reason) giving() string {
 		for i, s := range r.Short {
 			parts[i] = fmt.Sprintf("%s of %s %s", s.Used, s.Limit, s.Resource)
 		}
-		return fmt.Sprintf("its room is needed for PodGroup %s of queue %q, which has less than it deserves; queue %q has more: %s", r.Object, r.Value, r.Role, strings.Join(parts, ", "))
+		owner := strconv.Quote(r.Value)
+		if r.Field != "" {
+			owner += fmt.Sprintf(" below queue %q", r.Field)
+		}
+		return fmt.Sprintf("its room is needed for PodGroup %s of queue %s, which has less than it deserves; queue %q has more: %s", r.Object, owner, r.Role, strings.Join(parts, ", "))
 	}
 }
 

@@ -74,6 +74,9 @@ func New(config engine.Config, registry framework.Registry) (*Sim, error) {
 func (s *Sim) Do(line string) ([]string, error) {
 	line, _, _ = strings.Cut(line, "#")
 	w := split(line)
+	if err := w.check(); err != nil {
+		return nil, err
+	}
 	var out []string
 	var err error
 	fresh := s.fresh

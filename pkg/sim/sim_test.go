@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +63,31 @@ func TestUnknownCommandsAreNamed(t *testing.T) {
 	for _, line := range []string{"nod n1", "node n1 cpu=x", "gone cat n1", "run nobody", "after soon", "node n1 taint=a"} {
 		if _, err := s.Do(line); err == nil {
 			t.Errorf("%q was accepted", line)
+		}
+	}
+}
+
+// TestUnknownWordsAreNamed has scripts say what means nothing where it stands.
+func TestUnknownWordsAreNamed(t *testing.T) {
+	for line, want := range map[string]string{
+		"gang g mim=2":                          `key "mim" is unknown; did you mean "min"?`,
+		"node n1 gpus=8":                        `key "gpus" is unknown; did you mean "gpu"?`,
+		"node n1 cordened":                      `word "cordened" is unknown; did you mean "cordoned"?`,
+		"queue q guarantee.gpus=8":              `guarantee.gpus=: resource "gpus" is unknown; did you mean "gpu"?`,
+		"queue q garantee.gpu=8":                `key "garantee.gpu" is unknown`,
+		"tasks g worker 2 slect=a:b":            `key "slect" is unknown; did you mean "select"?`,
+		"pod p priority=3":                      `key "priority" is unknown; there are node, select, tolerate, cpu, memory, pods, gpu`,
+		"claim c class=gpu capacty.memory=40Gi": `key "capacty.memory" is unknown`,
+		"node n1 cpu=9300000000000000":          "cpu=9300000000000000: too much to count",
+		"node n1 memory=9000000Ti":              "memory=9000000Ti: too much to count",
+	} {
+		s, err := sim.New(conf.Default(), plugins.Builtin())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = sim.Run(s, sim.Parse(line))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), line) {
+			t.Errorf("%q: %v, want %s", line, err, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func (w words) resourcesOf(what string) (resource.List, error) {
 }
 
 func amount(name, text string) (int64, error) {
-	factor := int64(1)
+	written, factor := text, int64(1)
 	if name == resource.CPU {
 		factor = 1000
 		if cut, ok := strings.CutSuffix(text, "m"); ok {
@@ -99,7 +100,10 @@ func amount(name, text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s=%s: not an amount", name, text)
+		return 0, fmt.Errorf("%s=%s: not an amount", name, written)
+	}
+	if n > math.MaxInt64/factor || n < math.MinInt64/factor {
+		return 0, fmt.Errorf("%s=%s: too much to count", name, written)
 	}
 	return n * factor, nil
 }

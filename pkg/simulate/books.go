@@ -126,8 +126,9 @@ func (u *Usage) spread(s step, until int64, slice *int) {
 			*slice++
 		}
 		to := min(until, u.Edges[*slice+1])
-		u.Used[s.queue][*slice] += s.used * (to - at)
-		u.Wanted[s.queue][*slice] += s.wanted * (to - at)
+		used, wanted := &u.Used[s.queue][*slice], &u.Wanted[s.queue][*slice]
+		*used = resource.Add(*used, times(s.used, to-at))
+		*wanted = resource.Add(*wanted, times(s.wanted, to-at))
 		at = to
 	}
 }

@@ -73,14 +73,14 @@ func (f *fairness) divide(u *Usage) {
 	for i := range len(u.Edges) - 1 {
 		length := u.Edges[i+1] - u.Edges[i]
 		for q, id := range f.ids {
-			asks := int64(float64(u.Used[q][i]+u.Wanted[q][i]) / float64(length) * fine)
+			asks := int64(float64(resource.Add(u.Used[q][i], u.Wanted[q][i])) / float64(length) * fine)
 			f.tree.Want(id, resource.Vector{asks - f.last[q]}, 1)
 			f.last[q] = asks
 		}
 		f.into = f.tree.Divide(resource.Vector{u.Total * fine}, f.into)
 		for q, id := range f.ids {
 			fair := int64(float64(f.into[id].At(0)) / fine * float64(length))
-			u.Fair[q][i] = min(fair, u.Used[q][i]+u.Wanted[q][i])
+			u.Fair[q][i] = min(fair, resource.Add(u.Used[q][i], u.Wanted[q][i]))
 		}
 	}
 }

@@ -117,6 +117,13 @@ queues:
 		"kind: Pod\n", "w.yaml", "jobs: [{submit: 0, gang: 1, gpus: 1, duration: 1}]\n",
 		[]string{`cluster.yaml:1: kind is "Pod": give Node, Queue or a List of them; or leave kind out and write nodes and queues`},
 	},
+	"more than can be added up": {
+		"nodes: [{name: n, resources: {cpu: 10P}}]\n", "w.csv", "submit,gang,gpus,duration,cpu\n0,1,1,1,9e18\n",
+		[]string{
+			`cluster.yaml:1: nodes[0].resources.cpu is "10P": give at most 9007199254740992m`,
+			`w.csv:2: column cpu is "9e18": give at most 9007199254740992m`,
+		},
+	},
 	"nothing": {
 		"", "w.yaml", "", []string{
 			`cluster.yaml: nodes are not given: name at least one group, as in`,

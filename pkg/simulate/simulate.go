@@ -107,7 +107,7 @@ func Read(cluster, workload File) (*Trace, error) {
 	return t, nil
 }
 
-// counts reports as an error that there is nothing to count of a resource.
+// counts reports as an error that there is nothing to count of a resource, or too much.
 func (t *Trace) counts(name string) error {
 	known := map[string]bool{}
 	know := func(list resource.List) {
@@ -122,7 +122,7 @@ func (t *Trace) counts(name string) error {
 		know(t.Jobs[i].Shape.Requests)
 	}
 	if known[name] {
-		return nil
+		return t.asks(name)
 	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(n string) bool { return !known[n] })
 	return fmt.Errorf("resource %s: no node has it, and no job asks for it: with --resource, name one of %s", name, strings.Join(names, ", "))
@@ -157,4 +157,17 @@ func (t *Trace) checkQueues(cluster string) (faults Faults) {
 		}
 	}
 	return faults
+}
+
+// asks reports as an error that jobs ask for more of a resource than can be added up.
+func (t *Trace) asks(name string) error {
+	var all int64
+	for i := range t.Jobs {
+		each, _ := t.Jobs[i].Shape.Requests.Get(name)
+		all = resource.Add(all, times(each, max(int64(t.Jobs[i].Size), 1)))
+	}
+	if all <= resource.Most {
+		return nil
+	}
+	return fmt.Errorf("all jobs together ask for more of resource %s than can be counted: give them at most %s", name, mostOf(name))
 }

@@ -319,6 +319,16 @@ func TestMoreThanCanBeSummedUpIsNotCounted(t *testing.T) {
 	if r, err := simulate.Run(trace, options(t, "borrow.conf")); err == nil || !strings.Contains(err.Error(), "give its nodes at most") {
 		t.Errorf("got %v, %+v", err, r)
 	}
+	trace = read(t, "nodes: [{name: n, resources: {gpu: 8, cpu: 8}}]\n", "jobs: [{name: vast, submit: 0, gang: 1000, gpus: 0, cpu: 1T, duration: 1h}]")
+	o := options(t, "borrow.conf")
+	if _, err := simulate.Run(trace, o); err != nil {
+		t.Errorf("what is not counted: %v", err)
+	}
+	o.Resource = resource.CPU
+	want := "all jobs together ask for more of resource cpu than can be counted: give them at most 9007199254740992m"
+	if r, err := simulate.Run(trace, o); err == nil || err.Error() != want {
+		t.Errorf("got %v, %+v; want %s", err, r, want)
+	}
 }
 
 // milli is seconds in milliseconds, which are exact.

@@ -61,7 +61,17 @@ func quantity(name, text string) (int64, string) {
 	if err != nil || q.Sign() < 0 {
 		return 0, "give a quantity of 0 or more, such as 4, 500m or 16Gi"
 	}
-	return model.Units(corev1.ResourceName(name), q), ""
+	n := model.Units(corev1.ResourceName(name), q)
+	if n > resource.Most {
+		return 0, "give at most " + mostOf(name)
+	}
+	return n, ""
+}
+
+// mostOf is the largest amount of a resource that is read, and that all jobs may ask for.
+func mostOf(name string) string {
+	q := asQuantity(resource.Amount{Name: name, Value: resource.Most})
+	return q.String()
 }
 
 // resourceName is the full name of a resource: gpu and gpus stand for [GPU].

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/resource"
@@ -57,6 +58,7 @@ func benchVictims(b *testing.B, rule string, size int, gpu int64) {
 	evicted := 0
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
+		now := start.Add(time.Duration(i) * time.Minute) // nobody stays for what failed before
 		key := fmt.Sprintf("high%d", i)
 		e.Apply(engine.GangSet{Gang: model.GangSpec{Key: key, UID: key, Queue: "default", Min: 1000, Priority: 10, Created: start}})
 		for k := range 1000 {
@@ -66,7 +68,7 @@ func benchVictims(b *testing.B, rule string, size int, gpu int64) {
 			}})
 		}
 		b.StartTimer()
-		report := e.Run(start)
+		report := e.Run(now)
 		b.StopTimer()
 		evicted = 0
 		for _, d := range report.Decisions {
@@ -82,7 +84,7 @@ func benchVictims(b *testing.B, rule string, size int, gpu int64) {
 		for k := range 1000 {
 			e.Apply(engine.TaskGone{UID: fmt.Sprint(key, "/", k)})
 		}
-		e.Run(start)
+		e.Run(now)
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(evicted), "victims")

@@ -13,8 +13,9 @@ type Holders struct {
 	epoch   uint64
 	of      [][]*model.Gang // by queue
 	leaving []*model.Gang
-	freed   []resource.Vector // by node; all 0 between two uses
-	nodes   []*model.Node     // for which freed is not
+	keeps   map[*model.Gang]int32 // how many must stay of those that have tasks that are going, once these were taken away
+	freed   []resource.Vector     // by node; all 0 between two uses
+	nodes   []*model.Node         // for which freed is not
 }
 
 // Forget has all be worked out anew.
@@ -33,6 +34,7 @@ func (h *Holders) see(w *model.World) {
 		h.of[i] = h.of[i][:0]
 	}
 	h.leaving = h.leaving[:0]
+	clear(h.keeps)
 	for g := range w.Gangs() {
 		if g.Counts.Releasing > 0 {
 			h.leaving = append(h.leaving, g)
@@ -45,13 +47,26 @@ func (h *Holders) see(w *model.World) {
 
 // without takes those away that are going.
 func (h *Holders) without(w *model.World) {
+	if h.keeps == nil {
+		h.keeps = map[*model.Gang]int32{}
+	}
 	for _, g := range h.leaving {
+		h.keeps[g], _ = g.MustStay() // which counts those that are going
 		for _, t := range g.Tasks {
 			if t.Bucket == model.Releasing && t.On != nil {
 				w.Evict(t)
 			}
 		}
 	}
+}
+
+// mustStay is how many tasks of a gang must stay by its disruption budget, 0 when any may go.
+func (h *Holders) mustStay(g *model.Gang) int32 {
+	if keep, ok := h.keeps[g]; ok {
+		return keep
+	}
+	keep, _ := g.MustStay()
+	return keep
 }
 
 // free notes that a task would leave its node.

@@ -71,7 +71,7 @@ func (c *choice) search() bool {
 		return false
 	}
 	for i, u := range c.units {
-		u.number = i
+		u.number = int32(i)
 	}
 	c.budget = searchBudget
 	seen := make([]bool, 1<<n)

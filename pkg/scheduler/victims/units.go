@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/muster-sh/muster/pkg/model"
+	"github.com/muster-sh/muster/pkg/quota"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
@@ -16,24 +17,29 @@ const preemptable = "volcano.sh/preemptable"
 // unit is what leaves together: one task or one sub-group, which leave their gang its
 // minimum, or all that the gang has.
 type unit struct {
-	rule  framework.Rule
-	gang  *model.Gang
-	tasks []*model.Task
-	whole bool
-	gone  []*model.Task // those that left with it; others were gone before
+	rule   framework.Rule
+	gang   *model.Gang
+	tasks  []*model.Task
+	*leave // what went with it when it left; nil before
 
-	gave   resource.Vector // what its queue was charged no more when it left
-	spared resource.Vector // of its gang's surplus, what left with it
-
-	keep   int32 // so many tasks of its gang must stay
+	whole  bool
 	broken bool  // its gang has not its minimum anyway
 	again  bool  // its tasks are units by themselves as well
+	keep   int32 // so many tasks of its gang must stay
 
-	rate                  // how much it is worth to take
-	size   resource.Share // of the cluster; known when units are swept by size
-	lost   float64        // seconds of work, of all its tasks
-	class  uint64         // what comes before all worth, and the rank of its queue; see order
-	number int            // in the order before it was rated
+	rate          // how much it is worth to take
+	lost  float64 // seconds of work, of all its tasks
+	class uint64  // what comes before all worth, and the rank of its queue; see order
+	queue quota.ID
+	// number is its place in the order before it was rated.
+	number int32
+}
+
+// leave is what went with a unit. It is apart, since of 100,000 units few leave.
+type leave struct {
+	gone   []*model.Task   // those that left with it; others were gone before
+	gave   resource.Vector // what its queue was charged no more
+	spared resource.Vector // what left of its gang's surplus
 }
 
 // giver is a gang that may have to give way, by a rule.
@@ -143,7 +149,7 @@ func (c *choice) roomy() bool {
 // together, and all of it. Which of them it can do without shows when they are taken.
 func (c *choice) divide(rule framework.Rule, g *model.Gang) {
 	tasks, all := c.candidates(g)
-	keep, _ := g.MustStay()
+	keep := c.Holders.mustStay(g)
 	broken := !g.Whole()
 	if broken && c.Beyond {
 		return
@@ -173,7 +179,10 @@ func (c *choice) candidates(g *model.Gang) (tasks []*model.Task, all bool) {
 			tasks = append(tasks, t)
 		}
 	}
-	slices.SortStableFunc(tasks, firstToGo)
+	slices.Reverse(tasks) // in their order of arrival, the last first, they are mostly in order already
+	if !slices.IsSortedFunc(tasks, firstToGo) {
+		slices.SortFunc(tasks, firstToGo) // no two are alike
+	}
 	return tasks, all
 }
 
@@ -189,7 +198,7 @@ func (c *choice) divideOwn() {
 		}
 	}
 	tasks, _ := c.candidates(g)
-	keep, _ := g.MustStay()
+	keep := c.Holders.mustStay(g)
 	for i := range slices.Backward(tasks) {
 		c.add(unit{rule: framework.Swapping, gang: g, tasks: tasks[i : i+1], keep: max(keep, least)})
 	}
@@ -276,6 +285,7 @@ func (c *choice) add(of unit) {
 	}
 	c.memory = append(c.memory, of)
 	u := &c.memory[len(c.memory)-1]
+	u.class, u.queue = c.classOf(u), u.gang.Queue.ID
 	for _, t := range u.tasks {
 		if !t.Started.IsZero() {
 			u.lost += max(0, c.Now.Sub(t.Started).Seconds())
@@ -289,7 +299,10 @@ func (c *choice) protects(t *model.Task) bool {
 	if forbidden(t) {
 		return true
 	}
-	ok := c.Stays(t) || kept(c.tiers, t, c.Now)
+	ok := c.Stays(t)
+	if !ok {
+		_, ok = c.tiers.Protected(t, c.Now)
+	}
 	c.protected = c.protected || ok
 	return ok
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/muster-sh/muster/pkg/model"
-	"github.com/muster-sh/muster/pkg/reason"
 	"github.com/muster-sh/muster/pkg/resource"
 	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
@@ -49,45 +48,6 @@ type Request struct {
 type Class struct {
 	*model.Class
 	N, Room int64
-}
-
-// Victim is the tasks that one gang gives.
-type Victim struct {
-	Rule  framework.Rule
-	Gang  *model.Gang
-	Tasks []*model.Task
-	Whole bool        // it gives all it has
-	In    *model.Task // for which it gives, when that is a task of its own; else nil
-}
-
-// Why says why the tasks of a victim have to go.
-func (v Victim) Why(w *model.World, tiers *framework.Tiers, by *model.Gang) reason.Reason {
-	if v.Rule == framework.Swapping {
-		return reason.Reason{Code: reason.Swapped, Kind: "Pod", Object: v.In.Name, Need: int64(v.In.TaskSpec.Priority), Have: int64(v.Tasks[0].TaskSpec.Priority)}
-	}
-	if v.Rule == framework.Reclaiming || by.Priority <= v.Gang.Priority {
-		if why, ok := tiers.Pressing(v.Rule, by); ok {
-			why.Kind, why.Object, why.Role = "PodGroup", by.Key, by.Queue.Name
-			return why
-		}
-	}
-	why := reason.Reason{Code: reason.Preempted, Kind: "PodGroup", Object: by.Key, Value: by.Queue.Name, Need: int64(by.Priority), Have: int64(v.Gang.Priority)}
-	if v.Rule == framework.Preempting {
-		return why
-	}
-	why.Code, why.Role = reason.Reclaimed, v.Gang.Queue.Name
-	used, part := w.Quota.Used(v.Gang.Queue.ID), tiers.Deserved(v.Gang.Queue)
-	to, _ := w.Quota.Siblings(by.Queue.ID, v.Gang.Queue.ID)
-	reclaims := tiers.Deserved(w.Queues()[to])
-	asks := w.Gives(v.Tasks)
-	for _, d := range asks.Dims() {
-		if name := w.Resources.Name(d); reclaims.At(d) > 0 && used.At(d) > part.At(d) && name != resource.Pods {
-			short := framework.Shortage(name, name, asks.At(d), used.At(d), part.At(d))
-			short.Never = false // it is the owner's part, and no ceiling
-			why.Short = append(why.Short, short)
-		}
-	}
-	return why
 }
 
 // Outcome is what came of a choice.
@@ -207,12 +167,20 @@ func (c *choice) sweepSmallest() bool {
 	if !slices.Contains(c.Rules, framework.Reclaiming) {
 		return false
 	}
-	for _, u := range c.units {
-		u.size = c.world.Gives(u.tasks).Dominant(c.world.Total)
+	type sized struct {
+		*unit
+		size resource.Share // of the cluster
 	}
-	slices.SortFunc(c.units, func(a, b *unit) int {
+	units := make([]sized, len(c.units))
+	for i, u := range c.units {
+		units[i] = sized{u, c.world.Gives(u.tasks).Dominant(c.world.Total)}
+	}
+	slices.SortFunc(units, func(a, b sized) int {
 		return cmp.Or(cmp.Compare(a.rule, b.rule), a.size.Compare(b.size), cmp.Compare(a.number, b.number))
 	})
+	for i, u := range units {
+		c.units[i] = u.unit
+	}
 	return c.sweep()
 }
 
@@ -227,6 +195,7 @@ func (c *choice) take(u *unit) bool {
 
 // send lets a unit go, unless that leaves half a gang.
 func (c *choice) send(u *unit) bool {
+	u.leave = &leave{}
 	for _, t := range u.tasks {
 		if t.Bucket != model.Evicted {
 			c.world.Evict(t)
