@@ -74,6 +74,9 @@ way come back as waiting ones and begin anew.`,
   kubectl get nodes,queues -o yaml > cluster.yaml   # try it on what you have`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if s.out == "" && cmd.Flags().Changed("out") {
+				return errors.New("--out is empty: name a folder to write into, or leave it out to only print")
+			}
 			return s.run(cmd.Context(), g, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}

@@ -111,6 +111,9 @@ func TestNothingIsWrittenOfWhatIsWrong(t *testing.T) {
 	if _, _, err := simulateWith(t, &guests{}); err == nil || !strings.Contains(err.Error(), "--cluster") || !strings.Contains(err.Error(), "--workload") {
 		t.Errorf("without files: %v", err)
 	}
+	if _, _, err := simulateWith(t, &guests{}, "--out", ""); err == nil || !strings.Contains(err.Error(), "--out is empty: name a folder") {
+		t.Errorf("without a folder: %v", err)
+	}
 }
 
 func TestASimulationEndsWithASignal(t *testing.T) {

@@ -23,13 +23,14 @@ type form struct {
 // devices and usage are given keys that others name.
 func forms() map[string]form {
 	return map[string]form{
-		"node":     {words: 2, marks: []string{"cordoned"}, keys: []string{"labels", "taint"}, resources: true},
-		"queue":    {words: 2, marks: []string{"strict", "closed", "kept"}, keys: []string{"weight", "priority", "parent"}, resources: true, before: []string{"guarantee.", "deserved."}},
-		"gang":     {words: 2, keys: []string{"min", "tasks", "claims", "template", "priority", "queue", "roles", "parts", "note", "select", "phase", "labels", "tolerate", "node", "nominated"}, marks: []string{"gated", "queue-gated"}, resources: true},
-		"tasks":    {words: 4, marks: []string{"gated", "queue-gated"}, keys: []string{"claims", "template", "select", "tolerate", "priority", "labels", "node", "nominated"}, resources: true},
-		"pod":      {words: 2, marks: []string{"gated"}, keys: []string{"node", "select", "tolerate"}, resources: true},
-		"claim":    {words: 2, keys: []string{"class", "count"}, before: []string{"capacity."}},
-		"template": {words: 2, keys: []string{"class", "count"}, before: []string{"capacity."}},
+		"node":      {words: 2, marks: []string{"cordoned"}, keys: []string{"labels", "taint"}, resources: true},
+		"queue":     {words: 2, marks: []string{"strict", "closed", "kept"}, keys: []string{"weight", "priority", "parent"}, resources: true, before: []string{"guarantee.", "deserved."}},
+		"gang":      {words: 2, keys: []string{"min", "tasks", "claims", "template", "priority", "queue", "roles", "parts", "near", "parts-near", "note", "select", "phase", "labels", "tolerate", "node", "nominated"}, marks: []string{"gated", "queue-gated"}, resources: true},
+		"tasks":     {words: 4, marks: []string{"gated", "queue-gated"}, keys: []string{"claims", "template", "select", "tolerate", "priority", "labels", "node", "nominated"}, resources: true},
+		"hypernode": {words: 2, keys: []string{"tier", "name", "nodes", "of"}},
+		"pod":       {words: 2, marks: []string{"gated"}, keys: []string{"node", "select", "tolerate"}, resources: true},
+		"claim":     {words: 2, keys: []string{"class", "count"}, before: []string{"capacity."}},
+		"template":  {words: 2, keys: []string{"class", "count"}, before: []string{"capacity."}},
 	}
 }
 
