@@ -45,9 +45,10 @@ func (w words) check() error {
 			return unknown("word", mark, f.marks)
 		}
 	}
-	keys := slices.Clone(f.keys)
+	plain := []string{resource.CPU, resource.Memory, resource.Pods, "gpu"}
+	keys := f.keys
 	if f.resources {
-		keys = append(keys, resource.CPU, resource.Memory, resource.Pods, "gpu")
+		keys = slices.Concat(keys, plain)
 	}
 	for _, key := range w.order {
 		if slices.Contains(keys, key) || f.resources && strings.Contains(key, "/") {
@@ -55,11 +56,11 @@ func (w words) check() error {
 		}
 		at := slices.IndexFunc(f.before, func(before string) bool { return strings.HasPrefix(key, before) })
 		if at < 0 {
-			return unknown("key", key, append(keys, f.before...))
+			return unknown("key", key, slices.Concat(keys, f.before))
 		}
 		name := strings.TrimPrefix(key, f.before[at])
-		if known := []string{resource.CPU, resource.Memory, resource.Pods, "gpu"}; f.resources && !slices.Contains(known, name) && !strings.Contains(name, "/") {
-			return fmt.Errorf("%s=: %w", key, unknown("resource", name, known))
+		if f.resources && !slices.Contains(plain, name) && !strings.Contains(name, "/") {
+			return fmt.Errorf("%s=: %w", key, unknown("resource", name, plain))
 		}
 	}
 	return nil

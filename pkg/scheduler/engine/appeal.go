@@ -82,8 +82,11 @@ func (e *Engine) elsewhere(gr group) bool {
 func (e *Engine) appeal(g *model.Gang) bool {
 	parts := g.Parts()
 	items := e.plead(g, parts)
-	if len(items) < 2 || slices.ContainsFunc(items, func(it *plea) bool { return it.near != nil }) {
+	switch {
+	case len(items) < 2:
 		return false // of equal tasks any choice and arrangement is as good as another
+	case slices.ContainsFunc(items, func(it *plea) bool { return it.near != nil }):
+		return false // an arrangement knows no areas of the network
 	}
 	nodes, bins := e.bins(items)
 	p := pack.Problem{
@@ -157,7 +160,7 @@ func (e *Engine) placeWhereNominated(gr group, may func(*model.Task) bool) (othe
 	judged := gr.kind == ""
 	for i, t := range gr.tasks {
 		n := e.World.NodeNamed(t.Nominated)
-		if n == nil || !gr.class.Fits(n) || n.Free.Times(gr.class.Req) == 0 || e.within != nil && !holds(e.within, n) || may != nil && !may(t) {
+		if n == nil || !gr.class.Fits(n) || n.Free.Times(gr.class.Req) == 0 || e.within != nil && !e.within.Holds(n) || may != nil && !may(t) {
 			others = append(others, t)
 			continue
 		}

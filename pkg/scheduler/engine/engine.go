@@ -49,7 +49,7 @@ type Engine struct {
 	phases   map[*model.Queue]map[model.Phase]int // gangs by queue and phase
 	claimed  map[*model.Gang]bool                 // those for which room is set aside
 	views    map[model.ClassID]*view
-	within   []*model.Node                // where tasks may be placed at present; nil: everywhere
+	within   *framework.Area              // where tasks may be placed at present; nil: everywhere
 	unmoved  map[*model.Task]victims.Pace // those that could not be made to go, and when they are told again
 	holders  victims.Holders
 	patience victims.Patience

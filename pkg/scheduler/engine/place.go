@@ -197,7 +197,7 @@ func (e *Engine) domains(c *model.Class, panel *framework.Panel) []*domain {
 // nodes is where tasks may be placed at present.
 func (e *Engine) nodes() []*model.Node {
 	if e.within != nil {
-		return e.within
+		return e.within.Nodes
 	}
 	return e.World.Nodes()
 }
@@ -209,7 +209,7 @@ func (e *Engine) room(c *model.Class) int64 {
 		return v.room
 	}
 	var sum int64
-	for _, n := range e.within {
+	for _, n := range e.within.Nodes {
 		sum += int64(v.fit[n.ID])
 	}
 	return sum

@@ -250,11 +250,12 @@ func (e *Engine) nearby(g *model.Gang, near *model.Near, groups []group, place f
 	if !ok {
 		return first, false
 	}
+	others := near == g.Near && !g.Whole() && e.mixed(g) // another choice of tasks may do with less
 	mark, tries := e.World.Mark(), mostAreas
 	for _, a := range areas {
 		no, ok := refusal{}, false
 		e.inside(a, func() {
-			if tries > 0 && (e.lackingRoom(groups) < 0 || near == g.Near && !g.Whole() && e.mixed(g)) {
+			if tries > 0 && (others || e.lackingRoom(groups) < 0) {
 				tries--
 				no, ok = place()
 			}
@@ -303,17 +304,11 @@ func (e *Engine) areas(g *model.Gang, near *model.Near, groups []group, at []*mo
 func (e *Engine) inside(a framework.Area, do func()) {
 	outer := e.within
 	defer func() { e.within = outer }()
-	e.within = a.Nodes
+	e.within = &a
 	if outer != nil {
-		e.within = slices.DeleteFunc(slices.Clone(a.Nodes), func(n *model.Node) bool { return !holds(outer, n) })
+		a.Nodes = slices.DeleteFunc(slices.Clone(a.Nodes), func(n *model.Node) bool { return !outer.Holds(n) })
 	}
 	do()
-}
-
-// holds reports whether a node is among those, which stand in order of ID.
-func holds(nodes []*model.Node, n *model.Node) bool {
-	_, ok := slices.BinarySearchFunc(nodes, n.ID, func(a *model.Node, id model.NodeID) int { return cmp.Compare(a.ID, id) })
-	return ok
 }
 
 // enough reports whether a gang has the tasks that it needs, behind gates or not;

@@ -17,6 +17,7 @@ import (
 
 // wired is a world of nodes and HyperNodes that brute force can search, with books of its own.
 type wired struct {
+	engine *engine.Engine
 	free   []int64 // GPUs by node
 	hypers []wiredHyper
 	gangs  []*wiredGang
@@ -45,8 +46,11 @@ type wiredTask struct {
 	on   int // -1: waits; -2: over
 }
 
-func drawWired(t *rapid.T, e *engine.Engine) *wired {
-	w := &wired{}
+// drawWired draws a world with one queue and tells an engine of it.
+func drawWired(t *rapid.T) *wired {
+	e := newEngine(t)
+	e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "q", Weight: 1}})
+	w := &wired{engine: e}
 	for i := range rapid.IntRange(1, 5).Draw(t, "nodes") {
 		w.free = append(w.free, rapid.Int64Range(0, 4).Draw(t, "gpus"))
 		e.Apply(node(i, w.free[i]))
@@ -98,7 +102,7 @@ func drawNear(t *rapid.T, of string) *model.Near {
 }
 
 // come has a gang come: of equal tasks or not, in rings of two or not.
-func (w *wired) come(t *rapid.T, e *engine.Engine, rings bool) *wiredGang {
+func (w *wired) come(t *rapid.T, rings bool) *wiredGang {
 	g := &wiredGang{key: fmt.Sprintf("g%d", len(w.gangs)), near: drawNear(t, "near")}
 	n := rapid.IntRange(1, 4).Draw(t, "tasks")
 	equal := rapid.Bool().Draw(t, "equal")
@@ -112,14 +116,14 @@ func (w *wired) come(t *rapid.T, e *engine.Engine, rings bool) *wiredGang {
 		}
 	}
 	spec.Near = g.near
-	e.Apply(engine.GangSet{Gang: spec})
+	w.engine.Apply(engine.GangSet{Gang: spec})
 	for i := range n {
 		task := &wiredTask{uid: fmt.Sprintf("%s/%d", g.key, i), gpus: 1, on: -1, ring: fmt.Sprint(i / 2)}
 		if !equal {
 			task.gpus = rapid.Int64Range(1, 3).Draw(t, "each")
 		}
 		g.tasks = append(g.tasks, task)
-		e.Apply(engine.TaskSet{Task: model.TaskSpec{
+		w.engine.Apply(engine.TaskSet{Task: model.TaskSpec{
 			UID: task.uid, Name: task.uid, Gang: g.key, Ours: true,
 			Shape: model.Shape{Key: fmt.Sprint(task.gpus), Requests: gpus(task.gpus)},
 			Pod:   &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"ring": task.ring}}},
@@ -130,8 +134,8 @@ func (w *wired) come(t *rapid.T, e *engine.Engine, rings bool) *wiredGang {
 }
 
 // run carries out what the engine decides, and reports whether that was anything.
-func (w *wired) run(t *rapid.T, e *engine.Engine, now time.Time) (placed bool) {
-	for _, d := range e.Run(now).Decisions {
+func (w *wired) run(t *rapid.T, now time.Time) (placed bool) {
+	for _, d := range w.engine.Run(now).Decisions {
 		b, ok := d.(engine.Bind)
 		if !ok {
 			continue
@@ -238,15 +242,13 @@ func (w *wired) sound(t *rapid.T) {
 // knows nothing of the search.
 func TestGangsRunAsNearAsTheyMustAndCan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := newEngine(t)
-		e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "q", Weight: 1}})
-		w := drawWired(t, e)
+		w := drawWired(t)
 		now := start
 		for range rapid.IntRange(1, 4).Draw(t, "gangs") {
-			g := w.come(t, e, false)
+			g := w.come(t, false)
 			tier, could := w.could(g, g.least)
 			now = now.Add(time.Minute)
-			for w.run(t, e, now) {
+			for w.run(t, now) {
 				w.sound(t)
 			}
 			if (g.placed() >= g.least) != could {
@@ -255,9 +257,9 @@ func TestGangsRunAsNearAsTheyMustAndCan(t *testing.T) {
 			if near := w.within(&model.Near{Hard: true, Tier: &tier}); could && g.placed() == g.least && w.hypersHold(g) && !w.together(near, g.tasks) {
 				t.Fatalf("%s is further apart than tier %d, where it could be", g.key, tier)
 			}
-			w.leave(t, e)
+			w.leave(t)
 			now = now.Add(time.Minute)
-			for w.run(t, e, now) {
+			for w.run(t, now) {
 				w.sound(t)
 			}
 			for _, g := range w.gangs {
@@ -277,7 +279,7 @@ func (w *wired) hypersHold(g *wiredGang) bool {
 }
 
 // leave ends some tasks; their gangs keep what they have.
-func (w *wired) leave(t *rapid.T, e *engine.Engine) {
+func (w *wired) leave(t *rapid.T) {
 	for _, g := range w.gangs {
 		for _, task := range g.tasks {
 			if task.on >= 0 && rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
@@ -287,7 +289,7 @@ func (w *wired) leave(t *rapid.T, e *engine.Engine) {
 					Shape: model.Shape{Key: fmt.Sprint(task.gpus), Requests: gpus(task.gpus)},
 				}
 				task.on = -2
-				e.Apply(engine.TaskSet{Task: spec})
+				w.engine.Apply(engine.TaskSet{Task: spec})
 			}
 		}
 	}
@@ -297,14 +299,12 @@ func (w *wired) leave(t *rapid.T, e *engine.Engine) {
 // and all of them within one of at most their gang's.
 func TestRingsRunAsNearAsTheyMust(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := newEngine(t)
-		e.Apply(engine.QueueSet{Queue: model.QueueSpec{Name: "q", Weight: 1}})
-		w := drawWired(t, e)
+		w := drawWired(t)
 		now := start
 		for range rapid.IntRange(1, 4).Draw(t, "gangs") {
-			w.come(t, e, true)
+			w.come(t, true)
 			now = now.Add(time.Minute)
-			for w.run(t, e, now) {
+			for w.run(t, now) {
 				w.sound(t)
 			}
 		}

@@ -139,7 +139,7 @@ func (e *Engine) likeliest(areas []framework.Area, groups []group) []framework.A
 		e.inside(a, func() {
 			for _, gr := range groups {
 				need, empty := int64(len(gr.tasks)), int64(0)
-				for _, n := range e.within {
+				for _, n := range e.nodes() {
 					if gr.class.Fits(n) {
 						empty = resource.Add(empty, n.Allocatable.Times(gr.class.Req))
 					}

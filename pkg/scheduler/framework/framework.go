@@ -5,6 +5,8 @@
 package framework
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -159,6 +161,12 @@ type OnlyFilters interface{ OnlyFilters() }
 type Area struct {
 	Name  string
 	Nodes []*model.Node
+}
+
+// Holds reports whether a node is within the area.
+func (a Area) Holds(n *model.Node) bool {
+	_, ok := slices.BinarySearchFunc(a.Nodes, n.ID, func(of *model.Node, id model.NodeID) int { return cmp.Compare(of.ID, id) })
+	return ok
 }
 
 // KnowsAreas is for plugins that know which nodes are near one another. Areas lists those

@@ -15,6 +15,7 @@ import (
 	topologyv1alpha1 "github.com/muster-sh/muster/apis/topology/v1alpha1"
 	"github.com/muster-sh/muster/pkg/model"
 	"github.com/muster-sh/muster/pkg/reason"
+	"github.com/muster-sh/muster/pkg/scheduler/framework"
 )
 
 // network is HyperNodes with the nodes that each holds, by tier and name. It is drawn
@@ -37,13 +38,13 @@ type seen struct {
 
 // hyper is one HyperNode.
 type hyper struct {
-	name     string
+	framework.Area // with the nodes of HyperNodes that it holds
+
 	tier     int
 	tierName string
 	spec     topologyv1alpha1.HyperNodeSpec
 	members  []member              // of nodes
 	direct   map[model.NodeID]bool // the nodes that members name
-	nodes    []*model.Node         // in order of ID, with those of HyperNodes that it holds
 	above    []int                 // those that hold it, itself among them
 }
 
@@ -83,7 +84,7 @@ func (w *network) draw(known map[string]*topologyv1alpha1.HyperNode, nodes []*mo
 		for id := range h.direct {
 			w.in[id] = append(w.in[id], w.hypers[i].above...)
 		}
-		h.nodes = nil
+		h.Nodes = nil
 	}
 	w.domain, w.holds = make([]int, len(nodes)), nil
 	index := map[string]int{}
@@ -93,7 +94,7 @@ func (w *network) draw(known map[string]*topologyv1alpha1.HyperNode, nodes []*mo
 		w.in[id] = slices.Compact(w.in[id])
 		key.Reset()
 		for _, i := range w.in[id] {
-			w.hypers[i].nodes = append(w.hypers[i].nodes, n)
+			w.hypers[i].Nodes = append(w.hypers[i].Nodes, n)
 			key.WriteString(strconv.Itoa(i) + " ")
 		}
 		d, ok := index[key.String()]
@@ -128,7 +129,7 @@ func (w *network) look(nodes []*model.Node) (changed []model.NodeID) {
 func (w *network) list(known map[string]*topologyv1alpha1.HyperNode, nodes []*model.Node, changed []model.NodeID) {
 	before := map[string]*hyper{}
 	for _, h := range w.hypers {
-		before[h.name] = h
+		before[h.Name] = h
 	}
 	w.hypers = nil
 	for _, name := range slices.Sorted(maps.Keys(known)) {
@@ -136,7 +137,7 @@ func (w *network) list(known map[string]*topologyv1alpha1.HyperNode, nodes []*mo
 		h := before[name]
 		ask := changed
 		if h == nil || !reflect.DeepEqual(h.spec, spec) {
-			h = &hyper{name: name, tier: spec.Tier, tierName: spec.TierName, spec: spec, direct: map[model.NodeID]bool{}}
+			h = &hyper{Area: framework.Area{Name: name}, tier: spec.Tier, tierName: spec.TierName, spec: spec, direct: map[model.NodeID]bool{}}
 			for _, m := range spec.Members {
 				if m.Type == topologyv1alpha1.MemberTypeNode {
 					h.members = append(h.members, memberOf(m.Selector))
@@ -177,7 +178,7 @@ func (w *network) nest() {
 			}
 			names := memberOf(m.Selector)
 			for i, inner := range w.hypers {
-				if names.names(inner.name, nil) {
+				if names.names(inner.Name, nil) {
 					holders[i] = append(holders[i], up)
 				}
 			}
@@ -199,10 +200,7 @@ func (w *network) nest() {
 
 // holds reports whether all of the nodes are within a HyperNode.
 func (h *hyper) holds(at []*model.Node) bool {
-	return !slices.ContainsFunc(at, func(n *model.Node) bool {
-		_, ok := slices.BinarySearchFunc(h.nodes, n.ID, func(a *model.Node, id model.NodeID) int { return cmp.Compare(a.ID, id) })
-		return !ok
-	})
+	return !slices.ContainsFunc(at, func(n *model.Node) bool { return !h.Holds(n) })
 }
 
 // tierNamed returns the tier of that name, nil when there is none; where several have it, the highest.
@@ -223,12 +221,9 @@ func (w *network) unknown(near *model.Near) reason.Reason {
 			names = append(names, strconv.Quote(h.tierName))
 		}
 	}
-	if len(names) > 10 {
-		names = append(names[:10], "…")
-	}
 	remedy := "no HyperNode has a tierName; create one, or use mode: soft"
 	if names != nil {
-		remedy = "no HyperNode has that tierName, only " + strings.Join(names, ", ") + "; name one of those, or use mode: soft"
+		remedy = "no HyperNode has that tierName, only " + some(names, 10) + "; name one of those, or use mode: soft"
 	}
 	return reason.Reason{Code: reason.Invalid, Field: near.Field + ".highestTierName", Value: strconv.Quote(near.TierName), Remedy: remedy}
 }
@@ -248,4 +243,12 @@ func (w *network) closeness(a, b int) int64 {
 		}
 	}
 	return 0
+}
+
+// some joins the first of names, and says so when there are more.
+func some(names []string, most int) string {
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), "…")
+	}
+	return strings.Join(names, ", ")
 }

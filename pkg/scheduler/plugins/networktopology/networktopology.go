@@ -16,7 +16,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -112,19 +111,19 @@ func (p *plugin) Areas(near *model.Near, need resource.Vector, at []*model.Node)
 	var order []place
 	there := false
 	for i, h := range net.hypers {
-		if len(h.nodes) == 0 || near.Hard && highest != nil && h.tier > *highest {
+		if len(h.Nodes) == 0 || near.Hard && highest != nil && h.tier > *highest {
 			continue
 		}
 		there = true
 		if h.holds(at) {
-			order = append(order, place{hyper: i, full: p.fill.of(h.nodes, need)})
+			order = append(order, place{hyper: i, full: p.fill.of(h.Nodes, need)})
 		}
 	}
 	slices.SortStableFunc(order, func(a, b place) int {
 		return cmp.Or(cmp.Compare(net.hypers[a.hyper].tier, net.hypers[b.hyper].tier), cmp.Compare(b.full, a.full))
 	})
 	for _, o := range order {
-		areas = append(areas, framework.Area{Name: net.hypers[o.hyper].name, Nodes: net.hypers[o.hyper].nodes})
+		areas = append(areas, net.hypers[o.hyper].Area)
 	}
 	if near.Hard && len(areas) == 0 {
 		return nil, nowhere(near, highest, there, at), false
@@ -161,11 +160,7 @@ func nowhere(near *model.Near, highest *int, there bool, at []*model.Node) reaso
 		names = append(names, n.Name)
 	}
 	slices.Sort(names)
-	names = slices.Compact(names)
-	if len(names) > 5 {
-		names = append(names[:5], "…")
-	}
-	why.Remedy = fmt.Sprintf("its pods run on %s already, which no %s holds together; allow a higher tier, use mode: soft, or delete those that are too far away", strings.Join(names, ", "), of)
+	why.Remedy = fmt.Sprintf("its pods run on %s already, which no %s holds together; allow a higher tier, use mode: soft, or delete those that are too far away", some(slices.Compact(names), 5), of)
 	return why
 }
 
