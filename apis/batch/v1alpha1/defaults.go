@@ -28,7 +28,7 @@ func SetDefaults(job *Job) {
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		if t.Name == "" {
-			t.Name = "default" + strconv.Itoa(i)
+			t.Name = defaultTask(i)
 		}
 		if t.MinAvailable == nil {
 			t.MinAvailable = new(t.leastAvailable())
@@ -54,3 +54,6 @@ func (t *TaskSpec) leastAvailable() int32 {
 
 // Final reports whether a job in this phase has ended for good.
 func (p JobPhase) Final() bool { return p == Completed || p == Failed || p == Terminated }
+
+// defaultTask is the name of a task that has none, by its number in the job.
+func defaultTask(number int) string { return "default" + strconv.Itoa(number) }

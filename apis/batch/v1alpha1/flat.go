@@ -51,7 +51,7 @@ func (t *VCTaskSpec) task(number int) TaskSpec {
 		Env: t.Pod.Env, EnvFrom: t.Pod.EnvFrom, Ports: t.Pod.Ports, VolumeMounts: t.Pod.mounts(), Resources: t.Resources, Lifecycle: t.Lifecycle,
 	}
 	if container.Name == "" {
-		container.Name = "default" + strconv.Itoa(number)
+		container.Name = defaultTask(number)
 	}
 	task.Template.Spec = corev1.PodSpec{
 		RestartPolicy: t.RestartPolicy, Containers: []corev1.Container{container}, Volumes: t.Pod.Volumes, NodeSelector: t.Pod.NodeSelector,

@@ -26,20 +26,14 @@ import (
 // byCronJob indexes jobs by the CronJob that controls them.
 const byCronJob = "cronjob.uid"
 
-// again is when a CronJob is looked at again that was written by others meanwhile.
-const again = 100 * time.Millisecond
-
 // Rules is what the controller must be allowed to do, and no more.
 func Rules() []rbacv1.PolicyRule {
-	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
-	}
 	return []rbacv1.PolicyRule{
-		rule(batchv1alpha1.GroupName, "cronjobs", "get", "list", "watch"),
-		rule(batchv1alpha1.GroupName, "cronjobs/status", "patch"),
-		rule(batchv1alpha1.GroupName, "cronjobs/finalizers", "update"),
-		rule(batchv1alpha1.GroupName, "jobs", "get", "list", "watch", "create", "delete"),
-		rule(corev1.GroupName, "events", "create", "patch"),
+		outcome.May(batchv1alpha1.GroupName, "cronjobs", "get", "list", "watch"),
+		outcome.May(batchv1alpha1.GroupName, "cronjobs/status", "patch"),
+		outcome.May(batchv1alpha1.GroupName, "cronjobs/finalizers", "update"),
+		outcome.May(batchv1alpha1.GroupName, "jobs", "get", "list", "watch", "create", "delete"),
+		outcome.May(corev1.GroupName, "events", "create", "patch"),
 	}
 }
 
@@ -103,7 +97,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	r.note(&c, plan.Made)
 	switch err := r.do.Do(ctx, plan.Tell); {
 	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: again}, nil
+		return reconcile.Result{RequeueAfter: outcome.Again}, nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}

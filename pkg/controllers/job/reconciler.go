@@ -32,9 +32,6 @@ import (
 // reconcilesAtOnce is how many jobs are looked at together.
 const reconcilesAtOnce = 8
 
-// again is when a job is looked at again that was written by others meanwhile.
-const again = 100 * time.Millisecond
-
 // Setup adds the controller to mgr.
 func Setup(ctx context.Context, mgr manager.Manager) error {
 	for _, index := range indices() {
@@ -93,7 +90,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	switch {
 	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: again}, nil
+		return reconcile.Result{RequeueAfter: outcome.Again}, nil
 	case err != nil:
 		if len(out.Create) > 0 {
 			r.made.fail(&job, out.Create, err)
@@ -104,7 +101,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	r.made.note(job.UID, out.Create, seen.Now)
 	if seen.Failed != "" {
 		r.made.fail(&job, nil, nil)
-		return reconcile.Result{RequeueAfter: again}, nil // so that its status says so
+		return reconcile.Result{RequeueAfter: outcome.Again}, nil // so that its status says so
 	}
 	if next.IsZero() {
 		return reconcile.Result{}, nil

@@ -63,6 +63,14 @@ func jobUID(o client.Object) []string {
 	return []string{string(c.UID)}
 }
 
+// ofJob asks for a look at the job that controls an object; false: none does.
+func ofJob(o client.Object) (reconcile.Request, bool) {
+	if jobUID(o) == nil {
+		return reconcile.Request{}, false
+	}
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: metav1.GetControllerOf(o).Name}}, true
+}
+
 // target is the job that a Command names, itself or by the VCJob of the same name that it is
 // made from; empty when it names none.
 func target(o client.Object) string {
@@ -97,8 +105,8 @@ func ofPods() handler.EventHandler {
 	type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	look := func(queue requests, after time.Duration, objects ...client.Object) {
 		for _, o := range objects {
-			if jobUID(o) != nil {
-				queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: metav1.GetControllerOf(o).Name}}, after)
+			if job, ok := ofJob(o); ok {
+				queue.AddAfter(job, after)
 			}
 		}
 	}
@@ -196,12 +204,10 @@ func (m *made) lacks(job types.NamespacedName) bool {
 // losses has a job looked at when something is deleted that plugins made for it.
 func (m *made) losses() handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-		if jobUID(e.Object) == nil {
-			return
+		if job, ok := ofJob(e.Object); ok {
+			m.lose(job.NamespacedName)
+			queue.Add(job)
 		}
-		job := types.NamespacedName{Namespace: e.Object.GetNamespace(), Name: metav1.GetControllerOf(e.Object).Name}
-		m.lose(job)
-		queue.Add(reconcile.Request{NamespacedName: job})
 	}}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,9 +25,6 @@ import (
 
 // reconcilesAtOnce is how many queues are looked at together.
 const reconcilesAtOnce = 4
-
-// again is when a queue is looked at again that was written by others meanwhile.
-const again = 100 * time.Millisecond
 
 // Setup adds the controller to mgr.
 func Setup(ctx context.Context, mgr manager.Manager) error {
@@ -73,7 +69,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	err = r.do.Do(ctx, out)
 	if apierrors.IsConflict(err) { // the scheduler writes what the queue uses
-		return reconcile.Result{RequeueAfter: again}, nil
+		return reconcile.Result{RequeueAfter: outcome.Again}, nil
 	}
 	if err == nil {
 		r.tell(req.Name, wrong)

@@ -6,18 +6,16 @@ import (
 
 	busv1alpha1 "github.com/muster-sh/muster/apis/bus/v1alpha1"
 	schedulingv1beta1 "github.com/muster-sh/muster/apis/scheduling/v1beta1"
+	"github.com/muster-sh/muster/pkg/outcome"
 )
 
 // Rules is what the controller must be allowed to do, and no more.
 func Rules() []rbacv1.PolicyRule {
-	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
-	}
 	return []rbacv1.PolicyRule{
-		rule(corev1.GroupName, "events", "create", "patch"),
-		rule(busv1alpha1.GroupName, "commands", "get", "list", "watch", "delete"),
-		rule(schedulingv1beta1.GroupName, "podgroups", "get", "list", "watch"),
-		rule(schedulingv1beta1.GroupName, "queues", "get", "list", "watch", "patch"),
-		rule(schedulingv1beta1.GroupName, "queues/status", "patch"),
+		outcome.May(corev1.GroupName, "events", "create", "patch"),
+		outcome.May(busv1alpha1.GroupName, "commands", "get", "list", "watch", "delete"),
+		outcome.May(schedulingv1beta1.GroupName, "podgroups", "get", "list", "watch"),
+		outcome.May(schedulingv1beta1.GroupName, "queues", "get", "list", "watch", "patch"),
+		outcome.May(schedulingv1beta1.GroupName, "queues/status", "patch"),
 	}
 }

@@ -3,7 +3,6 @@ package vcjob
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -18,21 +17,15 @@ import (
 	"github.com/muster-sh/muster/pkg/outcome"
 )
 
-// again is when a VCJob is looked at again that was written by others meanwhile.
-const again = 100 * time.Millisecond
-
 // Rules is what the controller must be allowed to do, and no more.
 func Rules() []rbacv1.PolicyRule {
-	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
-	}
 	return []rbacv1.PolicyRule{
-		rule(batchv1alpha1.GroupName, "flatvcjobs", "get", "list", "watch", "delete"),
-		rule(batchv1alpha1.GroupName, "flatvcjobs/status", "patch"),
-		rule(batchv1alpha1.GroupName, "flatvcjobs/finalizers", "update"),
-		rule(batchv1alpha1.GroupName, "jobs", "get", "list", "watch", "create", "patch"),
-		rule(corev1.GroupName, "pods", "get", "list", "watch", "delete"),
-		rule(corev1.GroupName, "events", "create", "patch"),
+		outcome.May(batchv1alpha1.GroupName, "flatvcjobs", "get", "list", "watch", "delete"),
+		outcome.May(batchv1alpha1.GroupName, "flatvcjobs/status", "patch"),
+		outcome.May(batchv1alpha1.GroupName, "flatvcjobs/finalizers", "update"),
+		outcome.May(batchv1alpha1.GroupName, "jobs", "get", "list", "watch", "create", "patch"),
+		outcome.May(corev1.GroupName, "pods", "get", "list", "watch", "delete"),
+		outcome.May(corev1.GroupName, "events", "create", "patch"),
 	}
 }
 
@@ -71,7 +64,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	switch err := r.do.Do(ctx, out); {
 	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: again}, nil
+		return reconcile.Result{RequeueAfter: outcome.Again}, nil
 	case err != nil:
 		r.do.Recorder.Event(&v, corev1.EventTypeWarning, "FailedWrite", err.Error())
 		return reconcile.Result{}, err
